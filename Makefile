@@ -74,9 +74,10 @@ replay: phoenix.c
 bars: phoenix.c
 	@./test/sim/run.sh bars
 
-# The figures of the paper again, into build/figures.
+# The figures of the papers again, into build/figures: ONLY='start half', RULES=default; KEEP=1: those that are
+# committed go into test/sim/figures.
 figures: phoenix.c
-	@NODES='$(NODES)' ./test/sim/run.sh figures
+	@NODES='$(NODES)' ONLY='$(ONLY)' RULES='$(RULES)' KEEP='$(KEEP)' ./test/sim/run.sh figures
 
 # Times on real processes, beside peers; QUICK=1: does all of it still run? ONLY=stream picks by name.
 # CONGESTION=cubic: with that congestion control for all. BEFORE=commit: instead of all this, how fast the

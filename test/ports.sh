@@ -105,7 +105,8 @@ port() { # name, compiler, emulator or nothing
 simulates() { # compiler, emulator
     CC=$1 SIM_DIR=$dir/$name/world sh test/sim/run.sh alone > "$dir/said" 2>&1
     tap $? "$name: the simulator builds"
-    for run in 'campaign NODES=8 SEED=3' 'cold_start NODES=32' 'moves NODES=8' 'traces NODES=8'; do
+    for run in 'campaign NODES=8 SEED=3' 'cold_start NODES=32' 'moves NODES=8' 'traces NODES=8' \
+        'launch_chaos NODES=12'; do
         case $quick-$run in 1-campaign* | 0-*) ;; *) continue ;; esac
         limit $2 "$dir/$name/world/sim" SCENARIO=$run > "$dir/$name/sim.out" 2> /dev/null
         tap $? "$name: sim $run"

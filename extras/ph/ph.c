@@ -430,6 +430,13 @@ static void on_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int resul
     h->user.on_done(p, token, to, tag, result, h->user.user);
 }
 
+static void on_member(phx *p, uint64_t token, uint64_t to, int result, size_t left, void *user)
+{
+    struct ph *h = user;
+
+    h->user.on_member(p, token, to, result, left, h->user.user);
+}
+
 static void on_node(phx *p, const struct phx_node *node, void *user)
 {
     struct ph *h = user;
@@ -444,6 +451,20 @@ static void on_conflict(phx *p, struct phx_range range, const struct phx_id *win
     h->user.on_conflict(p, range, winner, h->user.user);
 }
 
+static void on_handed(phx *p, struct phx_range range, const struct phx_id *giver, void *user)
+{
+    struct ph *h = user;
+
+    h->user.on_handed(p, range, giver, h->user.user);
+}
+
+static void on_trace(phx *p, const struct phx_trace *trace, void *user)
+{
+    struct ph *h = user;
+
+    h->user.on_trace(p, trace, h->user.user);
+}
+
 static void on_need_hubs(phx *p, void *user)
 {
     struct ph *h = user;
@@ -456,6 +477,20 @@ static void on_log(phx *p, int level, const char *line, void *user)
     struct ph *h = user;
 
     h->user.on_log(p, level, line, h->user.user);
+}
+
+static int dial(phx *p, const char *address, void *user)
+{
+    struct ph *h = user;
+
+    return h->user.dial(p, address, h->user.user);
+}
+
+static void record(const void *bytes, size_t size, void *user)
+{
+    struct ph *h = user;
+
+    h->user.record(bytes, size, h->user.user);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -476,10 +511,15 @@ static void interpose(struct ph *h, struct phx_config *core)
     core->on_message = on_message;
     core->on_broken = on_broken;
     core->on_done = h->user.on_done != NULL ? on_done : NULL;
+    core->on_member = h->user.on_member != NULL ? on_member : NULL;
     core->on_node = h->user.on_node != NULL ? on_node : NULL;
     core->on_conflict = h->user.on_conflict != NULL ? on_conflict : NULL;
+    core->on_handed = h->user.on_handed != NULL ? on_handed : NULL;
+    core->on_trace = h->user.on_trace != NULL ? on_trace : NULL;
     core->on_need_hubs = h->user.on_need_hubs != NULL ? on_need_hubs : NULL;
     core->on_log = h->user.on_log != NULL ? on_log : NULL;
+    core->dial = h->user.dial != NULL ? dial : NULL;
+    core->record = h->user.record != NULL ? record : NULL;
 }
 
 int ph_init(struct ph **out, const struct ph_config *cfg)
@@ -495,7 +535,7 @@ int ph_init(struct ph **out, const struct ph_config *cfg)
     cfg = cfg != NULL ? cfg : &defaults;
     core = cfg->core;
     if (cfg->queue_messages == 0 || cfg->queue_bytes == 0 || core.on_message != NULL
-        || core.on_writable != NULL)
+        || core.on_writable != NULL || core.on_begin != NULL || core.on_abandon != NULL)
         return PHX_EINVAL;
     if (core.alloc != NULL)
         alloc = *core.alloc;

@@ -87,9 +87,9 @@ int ph_vps_at(const struct ph_vps *s, uint64_t index, uint64_t *name);
 struct ph; /* one node with its queue */
 
 struct ph_config {
-    /* As phx_config_init leaves it, with your changes. on_message and on_writable belong to ph and
-     * must be NULL. The other callbacks are called, with core.user, from inside whatever call of ph
-     * turns the node. */
+    /* As phx_config_init leaves it, with your changes. on_message, on_begin, on_abandon and on_writable
+     * belong to ph and must be NULL. The other callbacks are called, with core.user, from inside whatever
+     * call of ph turns the node. */
     struct phx_config core;
     size_t queue_messages; /* arrived and not yet received; default 16384, at least 1 */
     size_t queue_bytes;    /* the bytes in them; default 64 MiB, at least 1 */

@@ -979,16 +979,19 @@ PHX__COLD void phx__dial_stop(struct phx__dial *d)
 
 PHX__COLD void phx__dial_due(struct phx__dial *d, uint32_t arg)
 {
+    struct phx__dial_target *t = &d->targets.at[arg];
     uint32_t *head;
 
-    if (arg >= d->targets.count || !d->targets.at[arg].in_use)
+    if (arg >= d->targets.count || !t->in_use)
         return;
-    if (!d->targets.at[arg].queued)
-        dial_push(d, &d->targets.at[arg]);
+    if (!t->queued && d->queue[1].head != PHX__NONE && dial_is_at_ease(d, t) && dial_courtesy(d, t) > 0)
+        dial_plan(d, t, dial_courtesy(d, t)); /* our own turns are late, so are the other side's */
+    else if (!t->queued)
+        dial_push(d, t);
     for (int queue = 0; queue < 2; queue++) {
         head = &d->queue[queue].head;
         while (*head != PHX__NONE && (dial_has_room(d, queue) || dial_make_room(d))) {
-            struct phx__dial_target *t = &d->targets.at[*head];
+            t = &d->targets.at[*head];
             dial_unqueue(d, t);
             dial_advance(d, t);
         }

@@ -2,14 +2,14 @@
 #include "node/base.h"
 
 #define FRAMES_CARD_INLINE 16384u /* larger cards travel in CARD frames just before their UPDATE */
-#define FRAMES_CARD_HEAD 64u      /* bytes of a CARD frame around its part of the card */
 /* An UPDATE takes no more entries beyond this size; then one more entry with its card still fits. */
 #define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
 #define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29) /* of 29 bytes each */
-#define FRAMES_ACK_HEAD 128u /* bytes of an ACK frame around its returns */
-#define FRAMES_SMALL 96u     /* of a frame of fixed size between nodes, at most */
+#define FRAMES_HEAD 128u /* bytes of a frame around its card or its returns, or of one of fixed size */
 /* A host that may be silent for longer has data unread for longer than a connection outlives by itself. */
 #define FRAMES_LONG_MS 600000u
+/* Frames of this size may be kept in the block they were read into, which they pin as a whole. */
+#define FRAMES_LENT_LEAST 32768u
 #define FRAMES_LONG_QUEUE 262144u /* bytes; frames that are repeated, or can be missed, are not added to it */
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -42,7 +42,7 @@ int phx__node_frames_send(phx *p, uint32_t nbr, int type, int flags, int hops, c
     struct phx__writer w;
 
     if (l == NULL || (type != PHX__SUSPECT && phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
-        || phx__link_out_control(&p->set, l, FRAMES_SMALL, &w) != 0)
+        || phx__link_out_control(&p->set, l, FRAMES_HEAD, &w) != 0)
         return 0;
     phx__wire_link_put(&w, type, flags, hops, body);
     frames_end(p, l, &w);
@@ -58,7 +58,7 @@ static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
         struct phx__link *l;
         c.data = e->card + c.offset;
         c.size = c.total - c.offset < FRAMES_UPDATE_FULL ? c.total - c.offset : FRAMES_UPDATE_FULL;
-        if ((l = frames_begin(p, nbr, c.size + FRAMES_CARD_HEAD, &w)) == NULL)
+        if ((l = frames_begin(p, nbr, c.size + FRAMES_HEAD, &w)) == NULL)
             return PHX_ENOMEM;
         phx__wire_route_put_card_part(&w, &c);
         frames_end(p, l, &w);
@@ -216,7 +216,7 @@ int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int ga
 {
     uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
-    size_t size = FRAMES_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
+    size_t size = FRAMES_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
     struct phx__link *l;
 
     if ((l = frames_begin(p, next, size, &w)) == NULL)
@@ -443,7 +443,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
                         const uint8_t *raw, size_t raw_size)
 {
     /* What is for us stays here, and a second scratch for it would be memory for nothing. */
-    int lends = raw_size >= PHX__LEND_LEAST
+    int lends = raw_size >= FRAMES_LENT_LEAST
                 && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) != 0;
     int err;
 

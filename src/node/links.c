@@ -131,7 +131,7 @@ static void links_down(phx *p, struct phx__link *l, int reason)
     p->peers.at[l->peer].link = PHX__NONE;
     phx__node_door_passes(p, l, 0);
     p->links.up--;
-    p->stats.links_lost++;
+    p->stats.links_lost += reason != PHX_EDUPLICATE; /* then it is replaced, or soon will be */
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer);
@@ -708,7 +708,6 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
 static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 {
     links_down(p, old, PHX_EDUPLICATE);
-    p->stats.links_lost--; /* not lost: replaced */
     if (winner_is_dialer)
         phx__timer_set(&p->timers, old->timer, p->now + p->cfg.dial_timeout_us);
     else

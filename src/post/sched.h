@@ -3,9 +3,6 @@
 #define PHX_POST_SCHED_H
 #include "post/state.h"
 
-/* Frames of this size may be kept in the block they were read into, which they pin as a whole. */
-#define PHX__LEND_LEAST 32768u
-
 #define PHX__PEER_OF(link, member) \
     ((struct phx__post_peer *)(void *)((char *)(link) - offsetof(struct phx__post_peer, member)))
 

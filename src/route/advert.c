@@ -14,7 +14,9 @@
 
 /* Isolated changes are advertised at once. In a burst the wait doubles from 1 ms to the paper's 20 ms, less
  * if few nodes are known and a start is over in 20 ms; after a pause of twice the wait it starts over. A way
- * that is merely shorter waits for others like it: sites that start link gateway by gateway. */
+ * that is merely shorter waits for others like it: sites that start link gateway by gateway. A new link with
+ * a node that was reachable before is told at once what it needs, so that both ends know of all such ways
+ * when they tell the others. */
 #define ADVERT_GAP_MIN (1 * PHX__MS)
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
@@ -384,18 +386,28 @@ static void advert_drop_lapsed(struct phx__route *r)
     }
 }
 
-static void advert_update_all(struct phx__route *r)
+/* Sends all neighbours, or the dirty ones, what they need. */
+static void advert_update_each(struct phx__route *r, int all)
 {
-    uint32_t i, urgent = advert_sort_dirty(r);
+    uint32_t urgent = advert_sort_dirty(r);
 
-    r->pace.look = r->pace.urgent = 0;
-    r->pace.since = 0;
+    r->pace.look = 0;
     r->mem->looks += r->nbr_count;
-    for (i = 0; i < r->nbr_count; i++) {
-        advert_update(r, &r->nbrs[i], urgent);
+    for (uint32_t i = 0; i < r->nbr_count; i++) {
+        if (all || r->nbrs[i].dirty)
+            advert_update(r, &r->nbrs[i], urgent);
         r->pace.look |= r->nbrs[i].dirty != 0;
     }
     r->pace.news = r->pace.look;
+}
+
+static void advert_update_all(struct phx__route *r)
+{
+    uint32_t i;
+
+    r->pace.urgent = 0;
+    r->pace.since = 0;
+    advert_update_each(r, 1);
     r->rtt.telling = 0;
     if (r->pace.look) /* memory or room was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
@@ -435,6 +447,8 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
     at = pace->news ? pace->told_at + gap : pace->since + ADVERT_GAP_MAX;
     if (!pace->urgent && now < at) {
+        if (pace->look && !pace->news && !PHX__ROUTE_RULES(r))
+            advert_update_each(r, 0);
         phx__timer_set(r->timers, pace->tell_timer, at);
         return;
     }

@@ -524,8 +524,7 @@ static void route_tell_owner(struct phx__route *r, uint32_t nbr, uint32_t node, 
     out.hops = t.seq != 0 && e->incarnation == d->incarnation ? t.hops : PHX__UNREACHABLE;
     out.card_version += (uint32_t)is_other;
     out.card = NULL;
-    out.card_size = 0;
-    out.rtt = 0;
+    out.card_size = out.rtt = 0;
     r->counters.walked += ROUTE_TELL_COST;
     r->counters.updates_out++;
     r->counters.entries_out++;
@@ -831,17 +830,8 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
 uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr)
 {
     const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-    const struct phx__offer *h = n != NULL ? phx__route_table_offer(d, nbr) : NULL;
 
-    return h != NULL ? phx__route_rtt_way(&n->rtt, h) : 0;
-}
-
-static int route_prefers(const struct phx__route *r, uint32_t node, uint32_t nbr, uint32_t other)
-{
-    const struct phx__dest *d = &r->table.at[node];
-    int slower = phx__route_rtt_compare(phx__route_way(r, d, nbr), phx__route_way(r, d, other));
-
-    return slower != 0 ? slower < 0 : route_share_hash(r, node, nbr) < route_share_hash(r, node, other);
+    return n != NULL ? phx__route_rtt_way(&n->rtt, phx__route_table_offer(d, nbr)) : 0;
 }
 
 /* The next hop in use is the first that came. Once the table is quiet, the preferred one replaces it if as
@@ -856,8 +846,11 @@ void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
         return;
     for (i = 0; i < d->offer_count; i++) {
         const struct phx__offer *h = &offer[i];
-        if (h->seq == d->seq && h->hops + 1 == d->hops && phx__route_is_feasible(d, h->seq, h->hops)
-            && route_prefers(r, node, h->nbr, best))
+        int slower;
+        if (h->seq != d->seq || h->hops + 1 != d->hops || !phx__route_is_feasible(d, h->seq, h->hops))
+            continue;
+        slower = phx__route_rtt_compare(phx__route_way(r, d, h->nbr), phx__route_way(r, d, best));
+        if (slower < 0 || (slower == 0 && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best)))
             best = h->nbr;
     }
     route_use(r, node, best, d->seq, d->hops, now);

@@ -66,7 +66,7 @@ void phx__route_rtt_answer(struct phx__route_rtt_link *l, uint32_t echo, uint64_
 
 uint32_t phx__route_rtt_way(const struct phx__route_rtt_link *l, const struct phx__offer *h)
 {
-    if (l->smooth == 0 || (h->rtt == 0 && h->hops > 0))
+    if (h == NULL || l->smooth == 0 || (h->rtt == 0 && h->hops > 0))
         return 0;
     return PHX__MAX(PHX__MIN(l->smooth / (8 * RTT_UNIT) + h->rtt, UINT16_MAX), 1);
 }

@@ -103,6 +103,7 @@ for size in $streams; do
     job "stream-$size" raw-each raw stream variant=each "size=$size" "ms=$ms"
     job "stream-$size" phx-key phx stream variant=key "size=$size" "ms=$ms"
     job "stream-$size" phx-tls phx_tls stream variant=tls "size=$size" "ms=$ms"
+    [ "$size" -lt 1048576 ] || job "stream-$size" phx-handed phx stream variant=handed "size=$size" "ms=$ms"
     job "stream-$size" raw-block raw stream variant=block "size=$size" "ms=$ms"
     mpi "stream-$size" stream "size=$size" "ms=$ms"
     ucx "stream-$size" stream "$size"
@@ -149,6 +150,9 @@ fi
 if [ -n "${QUICK-}" ]; then cycles='10 25'; else cycles='50 60'; fi
 printf 'starved\tphx\t%s\n' "$out/starved $cycles"
 printf 'costs\tphx\t%s\n' "$out/costs" # what the simulator charges for
+for dead in 1 2 8; do
+    [ -n "${QUICK-}" ] || printf 'deaths-%s-60\tphx\t%s\n' "$dead" "$out/deaths 60 $dead"
+done
 nodes=${NODES:-16 50 100 200 400}
 [ -z "${QUICK-}" ] || nodes=${NODES:-16}
 for n in $nodes; do
@@ -168,5 +172,6 @@ for n in $nodes; do
     for pattern in near one barrier; do
         printf 'words-%s-%s\tphx\t%s\n' "$pattern" "$n" "$out/words $n $pattern"
     done
+    printf 'deaths-1-%s\tphx\t%s\n' "$n" "$out/deaths $n 1"
     [ "$n" -gt 50 ] || printf 'words-65536-%s\tphx\t%s\n' "$n" "$out/words $n size=65536"
 done

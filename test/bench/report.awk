@@ -20,17 +20,23 @@ function median(list, n) {
 }
 function number(x) { return sprintf(x >= 1000 ? "%.0f" : x >= 100 ? "%.1f" : "%.3g", x) }
 
-# The median over rounds of figure a of system sa over figure b of system sb; "" without such a round.
-# Leaves the least and the greatest of them in ratio_min and ratio_max.
-function ratio(job, a, sa, b, sb,    r, n, list, x, y) {
+# The median over rounds of figure a of system sa over figure b of sb, or of their difference; sb may be
+# "JOB:SYSTEM". "" without such a round. Leaves the least and the greatest of them in ratio_min and ratio_max.
+function ratio(job, a, sa, b, sb, differ,    r, n, list, x, other, part) {
     n = 0
+    other = job
+    if (split(sb, part, ":") == 2) {
+        other = part[1]
+        sb = part[2]
+    }
     for (r = 1; r <= rounds; r++) {
         if (!((r, job, sa, a) in value))
             continue
         if (sb == "-")
             list[++n] = value[r, job, sa, a]
-        else if ((r, job, sb, b) in value && value[r, job, sb, b] > 0)
-            list[++n] = value[r, job, sa, a] / value[r, job, sb, b]
+        else if ((r, other, sb, b) in value && value[r, other, sb, b] > 0)
+            list[++n] = differ ? value[r, job, sa, a] - value[r, other, sb, b] \
+                               : value[r, job, sa, a] / value[r, other, sb, b]
     }
     if (n == 0)
         return ""
@@ -70,20 +76,25 @@ function check_transport(label,    k, part, least, most, n, wrong) {
 }
 
 # "bar", name, ratio, limit, verdict; and what a reader asks next if it is short.
-function judge(p,    x, good) {
-    x = ratio(p[2], p[3], p[4], p[5], p[6])
+function judge(p,    x, good, part) {
+    x = ratio(p[2], p[3], p[4], p[5], p[6], p[7] == "over")
     if (x == "") {
         if (all)
             printf "# no figure for bar %s: %s of %s and %s\n", p[1], p[2], p[4], p[6]
         return
     }
-    good = p[7] == "max" ? x <= p[8] : x >= p[8]
+    if (p[7] == "worst")
+        x = ratio_max
+    good = p[7] == "min" ? x >= p[8] : x <= p[8]
     printf "bar\t%s\t%.3f\t%s\t%s\n", p[1], x, p[8], good ? "ok" : "short"
     if (good && !bars_only)
         return
     printf "#   %s %.3f to %.3f over the rounds; %s %s %s", p[1], ratio_min, ratio_max, p[4], \
            middle_of(p[2], p[3], p[4]), p[3]
-    printf p[6] == "-" ? "\n" : ", %s %s %s\n", p[6], middle_of(p[2], p[5], p[6]), p[5]
+    if (split(p[6], part, ":") == 2)
+        printf ", %s %s %s\n", p[6], middle_of(part[1], p[5], part[2]), p[5]
+    else
+        printf p[6] == "-" ? "\n" : ", %s %s %s\n", p[6], middle_of(p[2], p[5], p[6]), p[5]
 }
 
 FNR == NR {

@@ -103,6 +103,7 @@ $cc $flags -o "$out/mesh" test/bench/mesh.c
 $cc $flags -o "$out/words" test/bench/words.c
 $cc $flags -Wno-unused-function -o "$out/costs" test/bench/costs.c
 $cc $flags -o "$out/starved" test/bench/starved.c phoenix.c
+$cc $flags -Wno-unused-function -o "$out/deaths" test/bench/deaths.c
 $cc $flags -o "$out/baseline" test/bench/baseline.c
 have socat && systems="$systems socat" || echo '# skipped: socat as a relay (Debian: socat)'
 have taskset || echo '# skipped: one core (Debian: util-linux)'

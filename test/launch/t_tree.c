@@ -88,14 +88,12 @@ static void test_events(void)
 
     for (go_on = 0; go_on < 2; go_on++) {
         struct net *n = net_new(40, 3, 1, go_on, 9);
-        uint32_t i, k, value, bad = 0;
+        uint32_t i, k, bad = 0;
         for (k = 0; k < 20; k++) {
             for (i = 0; i < 40; i++)
-                bad += la_tree_up(n->a[i].tree, 5, &k, sizeof k) != 0;
-            value = 2 * k + 1;
-            bad += la_tree_down(n->a[0].tree, LA_ALL, 6, &value, sizeof value) != 0;
-            value++;
-            bad += la_tree_down(n->a[0].tree, 17, 6, &value, sizeof value) != 0;
+                bad += net_say_up(&n->a[i], k) != 0;
+            bad += net_say_down(&n->a[0], LA_ALL, 2 * k + 1) != 0;
+            bad += net_say_down(&n->a[0], 17, 2 * k + 2) != 0;
             for (i = 0; i < 10; i++)
                 (void)net_deliver(n);
         }
@@ -113,14 +111,14 @@ static void test_large(void)
      * Method: 13 agents in a line; each sends one small and two large ones up, the root down. */
     struct net *n = net_new(13, 1, 1, 0, 9);
     static unsigned char large[LA_TREE_EVENT];
-    uint32_t i, k, one = 0, two = 1, bad = 0;
+    uint32_t i, k, bad = 0;
 
     for (k = 0; k < 2; k++) {
         for (i = 0; i < 13; i++) {
-            bad += k == 0 && la_tree_up(n->a[i].tree, 5, &one, sizeof one) != 0;
+            bad += k == 0 && net_say_up(&n->a[i], 0) != 0;
             bad += la_tree_up(n->a[i].tree, NET_LARGE, large, sizeof large) != 0;
         }
-        bad += k == 0 && la_tree_down(n->a[0].tree, LA_ALL, 6, &two, sizeof two) != 0;
+        bad += k == 0 && net_say_down(&n->a[0], LA_ALL, 1) != 0;
         bad += la_tree_down(n->a[0].tree, LA_ALL, NET_LARGE, large, sizeof large) != 0;
         net_run(n);
     }
@@ -282,7 +280,7 @@ static void test_deaths(uint32_t seeds)
                 break;
             i = net_draw(n, n->agents);
             if (steps % 16 == 0 && n->a[i].alive && sent[i] < 20) {
-                la_tree_up(n->a[i].tree, 5, &sent[i], sizeof sent[i]);
+                (void)net_say_up(&n->a[i], sent[i]);
                 sent[i]++;
             }
             if (++steps < next)

@@ -82,6 +82,36 @@ static inline uint32_t net_draw(struct net *n, uint32_t below)
     return (uint32_t)(n->random >> 33) % below;
 }
 
+/* What is said up and down is a number, its bytes the same on every machine. */
+static inline void net_write(unsigned char out[4], uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        out[i] = (unsigned char)(value >> 8 * i);
+}
+
+static inline uint32_t net_read(const void *data)
+{
+    const unsigned char *in = data;
+
+    return (uint32_t)in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
+}
+
+static inline int net_say_up(struct net_agent *a, uint32_t value)
+{
+    unsigned char said[4];
+
+    net_write(said, value);
+    return la_tree_up(a->tree, 5, said, sizeof said);
+}
+
+static inline int net_say_down(struct net_agent *a, uint32_t to, uint32_t value)
+{
+    unsigned char said[4];
+
+    net_write(said, value);
+    return la_tree_down(a->tree, to, 6, said, sizeof said);
+}
+
 /* ---- Operations ------------------------------------------------------------------------------ */
 
 /* The operation with this number, the same for all hosts. */
@@ -360,7 +390,7 @@ static inline void net_up(void *ctx, uint32_t from, uint32_t type, const void *d
         a->net->wrong++;
         return;
     }
-    memcpy(&value, data, sizeof value);
+    value = net_read(data);
     a->net->wrong += a->self != 0 || type != 5 || value != a->net->a[from].ups[1]; /* in order, once */
     a->net->a[from].ups[1]++;
 }
@@ -375,7 +405,7 @@ static inline void net_down(void *ctx, uint32_t type, const void *data, size_t s
         return;
     }
     if (size == sizeof value)
-        memcpy(&value, data, sizeof value);
+        value = net_read(data);
     a->net->wrong += type != 6 || size != sizeof value || value <= a->ups[2]; /* ascending */
     a->ups[2] = value;
     a->downs++;

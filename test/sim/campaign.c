@@ -234,6 +234,29 @@ static void talk(struct sim *s, uint32_t n)
     chat_begin(s, &plan);
 }
 
+/* ---- Processors -------------------------------------------------------------------------- */
+
+/* Each fourth seed has work take time: up to SLOWEST times as long as was measured, on one core for all, for
+ * some, or for each host. Drawn from the seed alone, so that what other seeds draw stays as it was. */
+#define COSTS_ONE_IN 4u
+#define SLOWEST_BITS 6u
+
+static void weigh(struct sim *s, uint32_t n)
+{
+    struct world_rng r = { s->o.seed };
+    uint32_t i, cores;
+
+    if (s->o.seed % COSTS_ONE_IN != COSTS_ONE_IN - 1)
+        return;
+    s->w->o.costs = &world_costs_measured;
+    s->w->o.slow = 1u << world_rng_below(&r, SLOWEST_BITS + 1);
+    cores = 1 + (uint32_t)world_rng_below(&r, n);
+    world_say(s->w, 1, "campaign: work takes %u times as long, on %u cores", (unsigned)s->w->o.slow,
+              (unsigned)cores);
+    for (i = 0; i < n; i++)
+        world_core(s->w, i, i % cores);
+}
+
 /* ---- The campaign ------------------------------------------------------------------------ */
 
 void tell_campaign(struct sim *s)
@@ -255,6 +278,7 @@ void tell_campaign(struct sim *s)
     if (rnd(s, 4) == 0)
         s->cfg.window = s->cfg.hold_bytes = 65536;
     add(s, n, 0, 0);
+    weigh(s, n);
     make(s, kind);
     start_all(s);
     if (rnd(s, 2))

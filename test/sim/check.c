@@ -12,6 +12,7 @@
 #endif
 
 #include "check.h"
+#include "owners.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +129,7 @@ static void view_free(struct check_view *v)
     free(v->claimed);
     free(v->lost_at);
     free(v->hops);
+    owners_view_free(v->owners);
 #ifdef PHX_PAPER
     paper_free(v->paper);
 #endif
@@ -143,8 +145,9 @@ struct check *check_new(struct world *w, uint32_t every)
     c->w = w;
     c->every = every ? every : 1;
     c->views = calloc(w->o.hosts_max ? w->o.hosts_max : 1, sizeof *c->views);
-    if (c->views)
+    if (c->views && (c->owners = owners_new()) != NULL)
         return c;
+    free(c->views);
     free(c);
     return NULL;
 }
@@ -158,6 +161,7 @@ void check_free(struct check *c)
     for (i = 0; i < c->w->o.hosts_max; i++)
         view_free(&c->views[i]);
     free(c->views);
+    owners_free(c->owners);
     free(c->lives);
     free(c->index);
     free(c->routes);
@@ -195,7 +199,7 @@ void check_born(struct check *c, uint32_t host, phx *p, int rules)
     v->p = p;
     v->life = c->life_count;
     view_rules(c, v, p, rules);
-    if (life_add(c, &id, host) < 0)
+    if (life_add(c, &id, host) < 0 || (v->owners = owners_view_new()) == NULL)
         world_fail(c->w, "the simulator is out of memory");
 }
 
@@ -371,6 +375,7 @@ void check_step(struct check *c, uint32_t host)
 
     if (!v->p)
         return;
+    owners_step(c, host);
     now = counters(v->p);
     if (now == v->looked || ++v->steps % c->every)
         return;

@@ -24,6 +24,7 @@ struct check_view {
     uint64_t looked; /* what the counters said when it was last looked at */
     uint32_t steps;
     struct paper *paper; /* NULL: goes by the rules of the product */
+    struct owners_view *owners;
 };
 
 struct check {
@@ -40,6 +41,7 @@ struct check {
     int watching;
     uint64_t pairs_lost, longest_us, lost_us_sum;
     uint64_t looks, loops_checked;
+    struct owners *owners; /* of owners.h, as are those of views */
 };
 
 struct check *check_new(struct world *w, uint32_t every);

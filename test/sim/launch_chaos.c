@@ -234,8 +234,7 @@ static void chaos_hosts(struct chaos *c)
         }
         if (!a->in && a->number < c->n->operations && rnd(c->s, 3) == 0)
             net_enter(a);
-        if (c->sent[i] < 20 && rnd(c->s, 8) == 0
-            && la_tree_up(a->tree, 5, &c->sent[i], sizeof c->sent[i]) == 0)
+        if (c->sent[i] < 20 && rnd(c->s, 8) == 0 && net_say_up(a, c->sent[i]) == 0)
             c->sent[i]++;
         world_touch(c->s->w, i);
     }

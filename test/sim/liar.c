@@ -312,6 +312,7 @@ void liar_start(struct liar *l, struct world *w, uint32_t host, uint32_t victim,
 
     if (w->failed)
         return;
+    w->has_liar = 1;
     memset(l->id.b, 0xc0 + (int)(host % 64), sizeof l->id.b);
     l->w = w;
     l->host = host;

@@ -289,13 +289,15 @@ refuses() { # words: a usage line and status 2
     else echo "not ok - sim refuses $*: status $status"; fi | tee -a "$tap"
 }
 
-# Messages and entries of the small rows of a committed figure are what they are now.
-figure() { # shape, nodes
-    row=$("$sim" SCENARIO="cost_$1" NODES="$2" EVERY=1000000 \
-        | awk -F '\t' '$1 == "cost" { print $4, $5, $6 }')
-    if awk -F '\t' -v row="$row" '$3 " " $4 " " $5 == row { found = 1 } END { exit !found }' \
-        "test/sim/figures/cost_$1_default.tsv"; then echo "ok - figure cost_$1, $2 nodes"
-    else echo "not ok - figure cost_$1 has no row: $row; make figures draws it again"; fi | tee -a "$tap"
+# The small rows of a committed figure are what they are now: kind, file, words of the run.
+figure() {
+    kind=$1 file=$2
+    shift 2
+    "$sim" "$@" | awk -F '\t' -v kind="$kind" '$1 == kind { print substr($0, length(kind) + 2) }' \
+        > "$tap.rows"
+    if [ -s "$tap.rows" ] && awk 'NR == FNR { has[$0] = 1; next } !($0 in has) { bad = 1 } END { exit bad }' \
+        "test/sim/figures/$file.tsv" "$tap.rows"; then echo "ok - figure $file: $*"
+    else echo "not ok - figure $file lacks a row of $*; make figures draws it again"; fi | tee -a "$tap"
 }
 
 world() {
@@ -324,7 +326,15 @@ routing() {
     sim SCENARIO=hub_goes NODES=30 SEEDS=5
     sim SCENARIO=news NODES=6 SEEDS=5
     sim SCENARIO=cost_three NODES=100
-    for n in 8 16 32; do figure one $n; figure three $n; done
+    for n in 8 16 32; do
+        for way in one three; do
+            figure cost cost_${way}_default SCENARIO=cost_$way NODES=$n EVERY=1000000
+        done
+        for way in offline discovery; do figure mesh mesh SCENARIO=mesh_$way NODES=$n EVERY=1000000; done
+    done
+    figure time start_default SCENARIO=start_time NODES=32 EVERY=1
+    figure time half_default SCENARIO=half_time NODES=32 EVERY=1
+    figure said said SCENARIO=said_time NODES=16 EVERY=1000000
     sim SCENARIO=overload NODES=8 SEEDS=20 # each kind once
     sim SCENARIO=overload NODES=12 SEED=238 # a flow that waited half a minute to ask
     sim SCENARIO=words_1 NODES=32

@@ -19,7 +19,7 @@ void words_world(struct world_options *o)
 /* ---- First words --------------------------------------------------------------------------- */
 
 struct words {
-    uint64_t relayed, retransmitted, looks, entries, lost, worked_us;
+    uint64_t relayed, retransmitted, looks, entries, lost, dials, worked_us;
 };
 
 static struct words words_sum(const struct sim *s)
@@ -39,6 +39,7 @@ static struct words words_sum(const struct sim *s)
         sum.looks += st.looks;
         sum.entries += st.entries_out;
         sum.lost += st.links_lost;
+        sum.dials += st.dials;
     }
     return sum;
 }
@@ -66,6 +67,25 @@ static void say_first(struct sim *s, uint32_t from)
         if (to != from && phx_send(s->nodes[from].p, to * 10u, from * 10u, 0, word, sizeof word) != 0)
             world_fail(s->w, "host %u: phx_send failed", (unsigned)from);
     world_touch(s->w, from);
+}
+
+/* One of the full mesh is killed: the others lose their links with it, and no others, and are soon quiet. */
+static void words_death(struct sim *s, uint32_t host)
+{
+    double others = (double)s->o.nodes - 1;
+    uint64_t heard;
+    struct words before = words_sum(s), after;
+
+    before.worked_us -= s->w->hosts[host].worked_us; /* its own figures end with it */
+    crash(s, host);
+    heard = settle(s, 3 * SECOND, 5 * MINUTE);
+    after = words_sum(s);
+    figure(s, "first_words one killed: quiet after s", (double)heard / 1e6);
+    figure(s, "first_words one killed: processor ms per survivor",
+           (double)(after.worked_us - before.worked_us) / 1e3 / others);
+    bar(s, "first_words one killed: entries per survivor", (double)(after.entries - before.entries) / others,
+        9);
+    bar(s, "first_words one killed: other links lost", (double)(after.lost - before.lost) - others, 0);
 }
 
 /* All listen, then all join the one hub that they know, and each sends a word to each other at once. */
@@ -98,6 +118,12 @@ static void first_words(struct sim *s, uint32_t sharing)
     figure(s, "first_words quiet after s", (double)now_us(s) / 1e6 - 0.1);
     figure(s, "first_words processor s until then", (double)sum.worked_us / 1e6);
     bar(s, "first_words entries per ordered pair", (double)sum.entries / pairs, 3);
+    bar(s, "first_words relayed frames per message until then", (double)sum.relayed / pairs, 2);
+    figure(s, "first_words dials per pair until then", 2 * (double)sum.dials / pairs);
+    wait_until(s, all_linked, MINUTE);
+    run_for(s, 10 * SECOND); /* then all know who is next to whom */
+    words_death(s, n / 2);
+    wait_until(s, all_well, MINUTE);
 }
 
 void tell_words_1(struct sim *s)

@@ -556,9 +556,14 @@ const struct story stories[] = {
     { "determinism", "the campaign twice: the same bytes", 16, 3, 512, tell_determinism, NULL },
     { "cost_one", "for figures: a cold start of one clique", 64, 3, 512, tell_cost_one, NULL },
     { "cost_three", "for figures: a cold start of three cliques", 64, 8, 512, tell_cost_three, NULL },
-    { "start_time", "for figures: reachable pairs after a cold start", 64, 8, 512, tell_start_time, NULL },
+    { "start_time", "for figures: reachable pairs after a cold start", 64, 8, 512, tell_start_time,
+      words_world },
     { "half_time", "for figures: half die at 30 s, come back at 35 s", 224, 8, 512, tell_half_time, NULL },
-    { "alone_time", "for figures: start_time without discovery", 64, 8, 512, tell_alone_time, NULL },
+    { "mesh_offline", "for figures: a full mesh, all addresses given", 64, 3, 129, tell_mesh_offline,
+      words_world },
+    { "mesh_discovery", "for figures: a full mesh, one hub given", 64, 3, 512, tell_mesh_discovery,
+      words_world },
+    { "said_time", "for figures: what is said during a computation", 64, 4, 512, tell_said_time, NULL },
     { NULL, NULL, 0, 0, 0, NULL, NULL }
 };
 

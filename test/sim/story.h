@@ -105,6 +105,8 @@ void tell_cost_one(struct sim *s);
 void tell_cost_three(struct sim *s);
 void tell_start_time(struct sim *s);
 void tell_half_time(struct sim *s);
-void tell_alone_time(struct sim *s);
+void tell_mesh_offline(struct sim *s);
+void tell_mesh_discovery(struct sim *s);
+void tell_said_time(struct sim *s);
 
 #endif

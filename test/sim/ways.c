@@ -134,6 +134,7 @@ void tell_jitter(struct sim *s)
     double pairs = 0;
 
     s->cfg.rtt_metric = 1;
+    s->w->o.jitter_us = 100; /* each way; the shortest round trips take a millisecond */
     for (a = 0; a < 5; a++)
         add(s, per, a, 0);
     for (a = 0; a < 5; a++)
@@ -147,7 +148,6 @@ void tell_jitter(struct sim *s)
         join(s, a, a % per ? a / per * per : 0);
     start_all(s);
     wait_until(s, all_best, 2 * MINUTE);
-    s->w->o.jitter_us = 200; /* each way; the shortest round trips take a millisecond */
     run_for(s, 5 * MINUTE);
     entries = totals(s).entries;
     run_for(s, 30 * MINUTE);

@@ -238,6 +238,7 @@ struct world {
     int tracing; /* 1: print connections and faults; 2: deliveries too */
     int failed;
     char why[512]; /* the first failure */
+    int has_liar;  /* a host says by hand what others are to have said */
 };
 
 void world_options_init(struct world_options *o, uint64_t seed, uint32_t hosts_max);

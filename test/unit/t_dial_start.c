@@ -125,6 +125,39 @@ static void test_start_stuck(void)
     rig_free(r);
 }
 
+static void test_start_turns(void)
+{
+    /* Goal: while a node has not come to all nodes that are its own to dial, it dials none that is another's:
+     * those are late, too, and each pair would be dialled twice. Then it does. Method: it sends to 80 nodes,
+     * so a dial in 80 ms; about half are its own, and nobody dials it. */
+    struct rig *r = rig_new(100, 64, 49);
+    uint8_t own[128] = { 0 };
+    uint32_t i, node, timer, left = 0, early = 0;
+    uint64_t begin = r->now;
+
+    r->d.start.above = 8;
+    r->d.listening = r->busy = r->answers = 1;
+    for (i = 0; i < 80; i++) {
+        node = rig_reached(r);
+        timer = phx__dial_target_of(&r->d.targets, node)->timer;
+        own[node] = phx__timer_at(&r->timers, timer) == r->now;
+        left += own[node];
+        phx__dial_want(&r->d, node);
+    }
+    check(left > 25 && left < 55, "about half are its own: %u", left);
+    while (r->now < begin + 20 * SECOND) {
+        rig_pass(r, 10 * MS);
+        if (r->open_count == 0)
+            continue;
+        left -= own[r->last.expect];
+        early += !own[r->last.expect] && left > 0;
+        rig_up(r, r->last.slot, r->last.expect);
+    }
+    ok(left == 0 && early == 0, "its own first: %u of others before them", early);
+    ok(r->dials == 80, "and then the others, each once: %u", r->dials);
+    rig_free(r);
+}
+
 static void test_start_news(void)
 {
     /* Goal: news that never ends keep nobody from dialling.
@@ -204,6 +237,7 @@ int main(void)
     test_start();
     test_start_firewalls();
     test_start_stuck();
+    test_start_turns();
     test_start_news();
     test_start_busy();
     test_start_window();

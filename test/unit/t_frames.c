@@ -222,6 +222,120 @@ static void test_long_queue(void)
     known_end(&k);
 }
 
+/* So many frames are queued for these entries, of cards with these sizes. */
+static uint64_t frames_for(struct known *k, const struct phx__link *l, const uint32_t *sizes, uint32_t count)
+{
+    static struct phx__entry entries[2000];
+    uint64_t before = k->p->set.frames_out;
+
+    for (uint32_t i = 0; i < count; i++)
+        entries[i] = (struct phx__entry){ .id = id_of(i), .seq = 2, .hops = 1, .card_version = 1,
+                                          .card = said, .card_size = sizes[i] };
+    k->p->route.ops.update(k->p, l->peer, entries, count);
+    return k->p->set.frames_out - before;
+}
+
+static void test_updates(void)
+{
+    /* Goal: a card of 16 KiB goes within its UPDATE, a larger one in frames of its own before it; an UPDATE
+     * has 49,024 bytes and one entry more at most, and so much of a card is in one frame. Method: entries
+     * with cards of made-up sizes. */
+    enum { FULL = PHX__FRAGMENT - 16384 - 128, HEAD = PHX__ENTRY_SIZE + 8 };
+    uint32_t sizes[5] = { 16384, 16384, 0, 0, 0 };
+    struct phx__link *l;
+    struct known k;
+
+    known_begin(&k, 0, 1000);
+    l = known_link(&k, 1);
+    k.takes = SIZE_MAX;
+    known_steps(&k, 5);
+    ok(FULL == 49024 && frames_for(&k, l, sizes, 1) == 1, "16 KiB");
+    sizes[0]++;
+    ok(frames_for(&k, l, sizes, 1) == 2, "a byte more");
+    sizes[0] = FULL;
+    ok(frames_for(&k, l, sizes, 1) == 2, "a card of one part");
+    sizes[0]++;
+    ok(frames_for(&k, l, sizes, 1) == 3, "of two");
+    sizes[0] = sizes[1] = 16384;
+    sizes[2] = FULL - PHX__WIRE_HEADER - 2 - 3 * HEAD - 2 * 16384;
+    ok(frames_for(&k, l, sizes, 3) == 1, "as many bytes as an UPDATE may have");
+    sizes[2]++;
+    ok(frames_for(&k, l, sizes, 3) == 2, "one more");
+    sizes[0] = sizes[1] = sizes[2] = 100;
+    sizes[1] = 20000;
+    ok(frames_for(&k, l, sizes, 3) == 4, "an entry with a large card goes alone");
+    known_steps(&k, 5);
+    known_end(&k);
+}
+
+static void test_reserved(void)
+{
+    /* Goal: what is reserved for a control frame is enough: none breaks its link. Method: each kind with as
+     * much room in the buffer as there may be before another is taken. */
+    static const struct phx__probe probe;
+    static const struct phx__suspect rumour;
+    static const uint8_t returns[3 * PHX__RETURN_SIZE];
+    const struct phx__ack ack = { .returns = returns, .return_count = 3, .seen = 1, .ask = 2, .tell = 3 };
+    struct phx__link *l;
+    struct known k;
+    uint32_t room, bad = 0;
+
+    known_begin(&k, 0, 1000);
+    l = known_link(&k, 1);
+    k.takes = SIZE_MAX;
+    known_steps(&k, 5);
+    for (room = 0; room < 400; room++)
+        for (int kind = 0; kind < 4; kind++) {
+            phx__node_frames_beat(k.p, l->peer, 0); /* there is a buffer */
+            l->out.tail->used = l->out.tail->capacity - room;
+            if (kind < 2)
+                bad += !phx__node_frames_send(k.p, l->peer, kind ? PHX__PROBE : PHX__SUSPECT, 0, 1,
+                                              kind ? (const void *)&probe : &rumour);
+            else if (kind == 2)
+                bad += phx__node_frames_ack(k.p, l->peer, &ack, 0) != 0;
+            else
+                bad += frames_for(&k, l, &(uint32_t){ 20000 + room }, 1) != 2;
+            bad += l->end.broken != 0;
+            known_steps(&k, 1);
+        }
+    ok(bad == 0 && phx__node_link(k.p, 1) == l, "each frame has room: %u do not", bad);
+    known_end(&k);
+}
+
+static void test_lent(void)
+{
+    /* Goal: a frame in transit of 32 KiB is sent from where it was read, a smaller one is copied. */
+    static const size_t sizes[] = { 32768 - 1, 32768 };
+    static const uint8_t payload[32768];
+    struct phx__data d = { .epoch = 1, .number = 5 };
+    struct phx__link *l, *other;
+    struct known k;
+    int i;
+
+    known_begin(&k, 0, 1000);
+    l = known_link(&k, 1);
+    other = known_link(&k, 2);
+    k.takes = SIZE_MAX;
+    known_steps(&k, 5);
+    d.target = other->id;
+    d.source = l->id;
+    d.payload = payload;
+    for (i = 0; i < 2; i++) {
+        uint64_t copied = k.p->post.transit.copied;
+        d.size = sizes[i] - PHX__DATA_HEAD;
+        begin_saying();
+        phx__wire_data_put(&w, &d, PHX__DATA_LAST, 8);
+        phx__buf_put_bytes(&w, payload, d.size);
+        check(w.size == sizes[i], "%d bytes", (int)w.size);
+        says(&k, l);
+        copied = k.p->post.transit.copied - copied;
+        ok((copied == 0) == i && k.p->post.transit.bytes > 0, "%d bytes: %d copied", (int)sizes[i],
+           (int)copied);
+        known_steps(&k, 3);
+    }
+    known_end(&k);
+}
+
 static void test_summary(void)
 {
     /* Goal: a SUMMARY of 1,690 nodes is one frame, of one node more it is two. */
@@ -278,6 +392,9 @@ int main(void)
     test_replaced();
     test_rests();
     test_long_queue();
+    test_updates();
+    test_reserved();
+    test_lent();
     test_summary();
     test_patient();
     return test_end();

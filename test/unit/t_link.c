@@ -23,7 +23,7 @@ struct side {
     uint8_t *come; /* what waits to be read */
     size_t size, taken, asked, takes; /* asked: by the last read; takes: of one write at most */
     long randoms, random_fails; /* the so many-th call of random fails */
-    int judged, ups, frames, frame_err;
+    int judged, ups, frames, frame_err, places; /* places: how often the node was asked for one */
     size_t data; /* that the node has for the link */
 };
 
@@ -102,7 +102,8 @@ static int node_frame(phx *ctx, struct phx__link *l, const struct phx__frame *f,
 static size_t node_place(phx *ctx, struct phx__link *l, const uint8_t *front, size_t size,
                          struct phx__place *out)
 {
-    (void)ctx, (void)l, (void)front, (void)size, (void)out;
+    (void)l, (void)front, (void)size, (void)out;
+    ((struct side *)(void *)ctx)->places++;
     return 0;
 }
 
@@ -465,6 +466,32 @@ static void test_reads(void)
     ok(end(), "all memory is back");
 }
 
+static long world_recvv(void *world, int handle, const struct iovec *iov, int count)
+{
+    (void)count;
+    return world_recv(world, handle, iov->iov_base, iov->iov_len);
+}
+
+static void test_places(void)
+{
+    /* Goal: the front of a DATA frame of 16 KiB is shown to the node, who may have a place for the rest; of a
+     * smaller one it is not. */
+    static const size_t sizes[] = { 16384 - 1, 16384 };
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        begin();
+        check(meet() == 0 && is_up(), "a link");
+        sides[1].os.recvv = world_recvv;
+        bring(1, frame_of(PHX__DATA, sizes[i]), 100);
+        check(reads() == 0, "its front");
+        ok(sides[1].places == i, "%d bytes: asked %d times", (int)sizes[i], sides[1].places);
+        bring(1, frame_of(PHX__DATA, sizes[i]) + 100, sizes[i] - 100);
+        ok(reads() == 0 && sides[1].frames == 1, "without a place it comes whole");
+        check(end(), "freed");
+    }
+}
+
 static void test_lends(void)
 {
     /* Goal: bytes of the last read may be held beyond it, if it read into a megabyte at most, and the next
@@ -671,6 +698,7 @@ int main(void)
     test_slips();
     test_no_hello();
     test_reads();
+    test_places();
     test_lends();
     test_ahead();
     test_turns();

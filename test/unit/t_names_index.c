@@ -164,6 +164,31 @@ static void test_pages(void)
     ok(rig_free(&r), "freed");
 }
 
+/* How many pages there are after `count` claims in ascending order and one more, with `behind` after it. */
+static uint32_t pages_after(uint32_t count, uint32_t behind)
+{
+    uint32_t pages;
+    struct rig r;
+
+    rig_init(&r, 2, NULL);
+    for (uint32_t i = 0; i < count; i++)
+        check(phx__names_assume(&r.names, 10 * i, 10 * i) == 1, "a claim");
+    check(r.names.page_count == 0, "what comes at the end moves nothing");
+    check(phx__names_assume(&r.names, 10 * (count - behind) - 5, 10 * (count - behind) - 5) == 1, "another");
+    pages = r.names.page_count;
+    check(phx__names_count(&r.names, PHX__SELF) == count + 1, "all are there");
+    rig_free(&r);
+    return pages;
+}
+
+static void test_page_sizes(void)
+{
+    /* Goal: a list of 256 claims is cut in two by one that comes where 128 move, and no other is. */
+    ok(pages_after(255, 126) == 1, "256 with it, 128 from the one before it on");
+    ok(pages_after(255, 125) == 0, "127");
+    ok(pages_after(254, 200) == 0, "255 with it");
+}
+
 static void test_arrivals_beside_conflict(void)
 {
     /* Goal: a conflict that lasts changes nothing for arrivals elsewhere.
@@ -338,6 +363,7 @@ int main(void)
     test_scale();
     test_many_at_once();
     test_pages();
+    test_page_sizes();
     test_arrivals_beside_conflict();
     test_build_without_memory();
     test_cost();

@@ -709,6 +709,164 @@ static void saw_node(phx *p, const struct phx_node *node, void *user)
                       && ph_finalize(h[0], 0) == PHX_ESTATE;
 }
 
+/* What each callback was called with is a pointer to the count of its calls. */
+enum { NODE, DONE, MEMBER, CONFLICT, HANDED, TRACE, HUBS, LOG, DIAL, RECORD, KINDS };
+static int calls[KINDS], astray;
+
+static void called(int kind, const void *user)
+{
+    calls[kind]++;
+    astray += user != &calls;
+}
+static void heard_node(phx *p, const struct phx_node *n, void *user)
+{
+    (void)p;
+    (void)n;
+    called(NODE, user);
+}
+static void heard_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int result, void *user)
+{
+    (void)p;
+    called(DONE, token == 7 && to == 11 && tag == 3 && result == 0 ? user : NULL);
+}
+static void heard_member(phx *p, uint64_t token, uint64_t to, int result, size_t left, void *user)
+{
+    (void)p;
+    called(MEMBER, token == 8 && to == 12 && result == 0 && left == 0 ? user : NULL);
+}
+static void heard_conflict(phx *p, struct phx_range range, const struct phx_id *winner, void *user)
+{
+    (void)p;
+    (void)winner;
+    called(CONFLICT, range.first == 5 && range.last == 5 ? user : NULL);
+}
+static void heard_handed(phx *p, struct phx_range range, const struct phx_id *giver, void *user)
+{
+    (void)p;
+    (void)giver;
+    called(HANDED, range.first == 13 && range.last == 13 ? user : NULL);
+}
+static void heard_trace(phx *p, const struct phx_trace *trace, void *user)
+{
+    (void)p;
+    called(TRACE, trace->token == 9 ? user : NULL);
+}
+static void heard_hubs(phx *p, void *user)
+{
+    (void)p;
+    called(HUBS, user);
+}
+static void heard_log(phx *p, int level, const char *line, void *user)
+{
+    (void)p;
+    (void)level;
+    (void)line;
+    called(LOG, user);
+}
+static int asked_dial(phx *p, const char *address, void *user)
+{
+    (void)p;
+    called(DIAL, strcmp(address, "odd://there") == 0 ? user : NULL);
+    return PHX_EUNREACH;
+}
+static void heard_record(const void *bytes, size_t size, void *user)
+{
+    (void)bytes;
+    (void)size;
+    called(RECORD, user);
+}
+
+static void not_this_message(phx *p, const struct phx_message *m, void *user)
+{
+    (void)p;
+    (void)m;
+    (void)user;
+}
+static void *not_this_begin(phx *p, const struct phx_message *m, void *user)
+{
+    (void)p;
+    (void)m;
+    (void)user;
+    return NULL;
+}
+static void not_this_abandon(phx *p, void *buffer, size_t size, void *user)
+{
+    (void)p;
+    (void)buffer;
+    (void)size;
+    (void)user;
+}
+static void not_this_writable(phx *p, uint64_t to, void *user)
+{
+    (void)p;
+    (void)to;
+    (void)user;
+}
+
+static void test_callbacks(void)
+{
+    /* Goal: each callback that ph.h leaves to the program comes, with the program's pointer. */
+    const struct phx_range member = { 12, 12 };
+    struct phx_outgoing message;
+    struct phx_cast cast;
+    struct ph_config cfg;
+    struct ph *other = (struct ph *)&cfg;
+    struct phx_id self, peer;
+    phx *a, *b;
+    int i, silent = 0;
+
+    for (i = 0; i < 4; i++) {
+        settings(&cfg, 0);
+        cfg.core.on_message = i == 0 ? not_this_message : NULL;
+        cfg.core.on_writable = i == 1 ? not_this_writable : NULL;
+        cfg.core.on_begin = i == 2 ? not_this_begin : NULL;
+        cfg.core.on_abandon = i >= 2 ? not_this_abandon : NULL;
+        check(ph_init(&other, &cfg) == PHX_EINVAL && other == NULL, "callback %d is ph's", i);
+    }
+    for (i = 0; i < 2; i++) {
+        settings(&cfg, i);
+        cfg.core.user = &calls;
+        cfg.core.on_node = heard_node;
+        cfg.core.on_done = heard_done;
+        cfg.core.on_member = heard_member;
+        cfg.core.on_conflict = heard_conflict;
+        cfg.core.on_handed = heard_handed;
+        cfg.core.on_trace = heard_trace;
+        cfg.core.on_need_hubs = heard_hubs;
+        cfg.core.on_log = heard_log;
+        cfg.core.dial = asked_dial;
+        cfg.core.record = heard_record;
+        begin(i, &cfg);
+    }
+    a = ph_core(h[0]);
+    b = ph_core(h[1]);
+    await(calls[HUBS] > 0);
+    check(phx_join(a, "odd://there") == 0, "join");
+    await(calls[DIAL] > 0);
+    tie(0, 1);
+    await(knows(0, 12) && knows(1, 5));
+    memset(&cast, 0, sizeof cast);
+    memset(&message, 0, sizeof message);
+    cast.ranges = &member;
+    cast.ranges_count = 1;
+    cast.token = 8;
+    cast.data = "x";
+    cast.size = 1;
+    message.to = 11;
+    message.tag = 3;
+    message.token = 7;
+    phx_self(a, &self);
+    phx_self(b, &peer);
+    check(phx_sendv(a, &message) == 0 && phx_cast(a, &cast) == 1 && phx_trace(a, &peer, 9) == 0
+              && phx_hand(b, 13, 13, &self) == 0 && phx_assume(b, 5, 5) == 0, "asked");
+    await(calls[DONE] && calls[MEMBER] && calls[HANDED] && calls[CONFLICT]);
+    await(calls[TRACE] > 0);
+    for (i = 0; i < KINDS; i++)
+        silent += calls[i] == 0;
+    ok(silent == 0 && astray == 0, "all ten callbacks come as they were set (%d, %d)", silent, astray);
+    end_all();
+}
+
 static void test_life(void)
 {
     struct ph_config cfg;
@@ -801,6 +959,7 @@ int main(void)
     test_held();
     test_send_to_the_dead();
     test_parameters();
+    test_callbacks();
     test_life();
     test_memory();
     return test_end();

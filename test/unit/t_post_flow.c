@@ -280,7 +280,8 @@ static void test_waits_and_loses(void)
     peer = peer_of(w, 0, 2);
     route(w, 0, 2, 2);
     ok(peer->out.path.drains && peer->nbr == as_seen(0, 1), "a better way waits");
-    a = (struct phx__ack){ .source = id_of(2), .target = id_of(0), .epoch = peer->out.epoch, .window = 65536 };
+    a = (struct phx__ack){ .source = id_of(2), .target = id_of(0), .window = 65536 };
+    a.epoch = peer->out.epoch;
     phx__post_recv_ack(&n->post, &a, 1);
     ok(!peer->out.path.drains && peer->nbr == as_seen(0, 2) && peer->own.next != NULL,
        "a gap is reported: all goes that way");

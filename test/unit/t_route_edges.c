@@ -159,6 +159,17 @@ static void test_looks(void)
     phx__route_beat(r, node_of(1), &b, 1, world.now);
     ok(r->pace.look && r->counters.walked - walked >= 2 * (uint64_t)r->table.capacity,
        "a neighbour has lost a neighbour: both are looked at again");
+    tell(2, 3, 2, 1);
+    tell(1, 3, 2, 2);
+    host_flush(h);
+    hear();
+    walked = r->counters.walked;
+    check(tell_as(1, 3, 2, 2, 1, 0) == 0, "what the owner's side has said, too");
+    hear();
+    ok(r->counters.walked == walked && said[NOTE_UPDATE] == 0, "is only taken");
+    check(tell_as(1, 3, 2, 2, 1, 9) == 0, "a card that the owner's side has not said");
+    hear();
+    ok(r->counters.walked - walked == 512 && said[NOTE_UPDATE] == 1, "a frame to the owner's side alone");
     end();
 }
 
@@ -383,6 +394,30 @@ static int told(uint32_t rank, uint32_t v)
     host_flush(h);
     t = phx__route_table_advertised(phx__route_dest(r, node_of(v)), node_of(rank));
     return t == NULL ? -1 : t->hops;
+}
+
+static void test_linked(void)
+{
+    /* Goal: a new link with a node that was reachable before is told at once; other neighbours hear of the
+     * shorter way together with what the new neighbour says. */
+    const struct phx__advertised *t;
+    uint32_t i;
+
+    begin();
+    for (i = 1; i <= 3; i++)
+        up(i);
+    tell(1, 3, 2, 1);
+    tell(1, 4, 2, 2);
+    check(told(2, 4) == 3, "a long way, which all know");
+    wait(PHX__SECOND);
+    up(4);
+    host_flush(h);
+    t = phx__route_table_advertised(phx__route_dest(r, node_of(3)), node_of(4));
+    ok(t != NULL && t->hops == 1, "the new neighbour is told at once");
+    t = phx__route_table_advertised(phx__route_dest(r, node_of(4)), node_of(2));
+    ok(t != NULL && t->hops == 3 && r->pace.since != 0, "the others wait for more");
+    ok(told(2, 4) == 1, "but not for ever");
+    end();
 }
 
 /* We and node 1 are gateways of a site, 2 is in it, 3 is a gateway of another, and 5 is behind that. */
@@ -855,6 +890,7 @@ int main(void)
     test_relinked();
     test_summaries();
     test_held();
+    test_linked();
     test_gateways();
     test_gap();
     test_quiet();

@@ -500,8 +500,19 @@ static void test_strangers(void)
     end_all();
 }
 
-/* Goal: which link will be ready next is guessed 16 times in a row, and then the world is asked again.
- * Method: there is a message in each step, at one time. */
+/* The other side says something, and the hub steps: how many times did it ask what is ready? */
+static long asks_for_message(void)
+{
+    check(phx_send(sides[1].p, 1, 0, 0, "m", 1) == 0, "sent");
+    step(1);
+    sides[0].waits = 0;
+    step(0);
+    return sides[0].waits;
+}
+
+/* Goal: which link will be ready next is guessed 16 times in a row, and then the world is asked again; not
+ * before four guesses would have been right since the last wrong one. Method: there is a message in each
+ * step, at one time. */
 static void test_predictions(void)
 {
     long waits[5], all;
@@ -537,6 +548,10 @@ static void test_predictions(void)
         waits[i] = sides[0].waits;
     }
     ok(waits[0] == 0 && waits[1] == 1, "5 ms after it was asked it is asked again");
+    rest(); /* nothing is ready: not what was foreseen */
+    for (i = 0; i < 20 && asks_for_message() == 1; i++)
+        ;
+    ok(i == 4, "after four times in which the foreseen link was ready it is read without asking: %d", i);
     end_all();
 }
 

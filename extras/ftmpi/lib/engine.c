@@ -293,7 +293,7 @@ int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now)
     e->mem = mem;
     e->made_us = now;
     e->fault.latest = -1;
-    e->looks = FTM_LOOKS;
+    e->looks = FTM_LOOKS(e);
     engine_defaults(&e->config);
     ftm_table_init(&e->handles, &e->mem);
     ftm_table_init(&e->flights, &e->mem);

@@ -101,7 +101,9 @@ struct ftm_faults {
     char text[320];
 };
 
-#define FTM_LOOKS 100
+/* Looks into rings before one of Phoenix. A rank that shares its core hardly looks: whom it waits for may
+ * need that core. */
+#define FTM_LOOKS(e) ((e)->config.crowded ? 10 : 100)
 
 struct ftm_counters {
     uint64_t arrived; /* messages, and outcomes */
@@ -156,7 +158,7 @@ struct ftm {
     uint64_t flying; /* bytes of the rendezvous that were matched and are not done */
     int awaited;  /* somebody waits for Phoenix's acknowledgement of what came: no company for it */
     unsigned turns; /* of pump.c: in which something came through rings */
-    int looks;      /* of pump.c: into rings for one look of Phoenix, from FTM_LOOKS on */
+    int looks;      /* of pump.c: into rings for one look of Phoenix, from FTM_LOOKS(e) on */
     int misses;     /* of pump.c: messages that may still be missed before more looks are tried */
     uint64_t made_us, now; /* when it was made, and stepped last */
     uint64_t row_us; /* of pump.c: when something was started last */

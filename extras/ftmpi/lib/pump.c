@@ -57,7 +57,7 @@ static void pump_missed(struct ftm *e)
     } else if (e->looks < PUMP_LOOKS_MOST) {
         e->looks *= 2;
     } else {
-        e->looks = FTM_LOOKS;
+        e->looks = FTM_LOOKS(e);
         e->misses = PUMP_MISSES;
     }
 }
@@ -71,7 +71,7 @@ static int pump_step(struct ftm *e, uint64_t now)
     if (e->counters.rings != rings && !e->config.crowded)
         pump_missed(e);
     else if (e->counters.arrived != arrived)
-        e->looks = FTM_LOOKS;
+        e->looks = FTM_LOOKS(e);
     return e->counters.arrived != arrived;
 }
 
@@ -113,7 +113,7 @@ static void pump_sleep(struct ftm *e, uint64_t now, uint64_t until)
         if (fds[0].fd < 0 && (ms < 0 || ms > 1))
             ms = 1; /* a system without such a descriptor */
     }
-    e->looks = FTM_LOOKS;
+    e->looks = FTM_LOOKS(e);
     poll(fds, (nfds_t)n, ms);
     ftm_ring_wake(e);
 }
