@@ -846,11 +846,11 @@ void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
         return;
     for (i = 0; i < d->offer_count; i++) {
         const struct phx__offer *h = &offer[i];
-        int slower;
+        int worse;
         if (h->seq != d->seq || h->hops + 1 != d->hops || !phx__route_is_feasible(d, h->seq, h->hops))
             continue;
-        slower = phx__route_rtt_compare(phx__route_way(r, d, h->nbr), phx__route_way(r, d, best));
-        if (slower < 0 || (slower == 0 && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best)))
+        worse = phx__route_rtt_compare(phx__route_way(r, d, h->nbr), phx__route_way(r, d, best));
+        if (worse < 0 || (worse == 0 && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best)))
             best = h->nbr;
     }
     route_use(r, node, best, d->seq, d->hops, now);

@@ -20,8 +20,9 @@
  * way is made of what a nearer one told.
  *
  * No storms, no flapping. A next hop changes for one that is 25 % better, and a neighbour is told if the time
- * differs by more than 25 % from what it was told, once in a round: an entry at most for each route that the
- * neighbour may be using, and none while times merely jitter. Where all are linked, none is told.
+ * differs by more than an eighth from what it was told, once in a round: an entry at most for each route that
+ * the neighbour may be using, and none while times merely jitter. (Were it a quarter, what is known would be
+ * off by as much as the 25 %.) Where all are linked, none is told.
  *
  * A liar draws traffic by a short time only where it would have drawn it by its distance, about which it may
  * as well lie. An answer counts if it brings the clock of the question, so it can only come late. */
@@ -80,9 +81,9 @@ int phx__route_rtt_compare(uint32_t a, uint32_t b)
 {
     if (a == 0 || b == 0)
         return a != b;
-    a = PHX__MAX(a, RTT_FLOOR);
-    b = PHX__MAX(b, RTT_FLOOR);
-    return a == b ? 0 : 4 * a <= 3 * b ? -1 : 1;
+    if (PHX__MAX(a, b) <= RTT_FLOOR)
+        return 0;
+    return 4 * a <= 3 * PHX__MAX(b, RTT_FLOOR) ? -1 : 1;
 }
 
 /* ---- What neighbours are told ------------------------------------------------------------------ */
@@ -97,7 +98,7 @@ int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem, uint32_t
 {
     uint32_t told = phx__route_rtt_told(t, node);
     uint32_t a = PHX__MAX(told, RTT_FLOOR), b = PHX__MAX(way, RTT_FLOOR);
-    int differs = (told == 0) != (way == 0) || 4 * (a > b ? a - b : b - a) > a;
+    int differs = (told == 0) != (way == 0) || 8 * (a > b ? a - b : b - a) > a;
     int newer = seq != 0 && way != 0 && (node >= t->capacity || t->told[node].seq != seq);
 
     if ((!differs && !newer)

@@ -345,6 +345,9 @@ routing() {
     sim SCENARIO=full_hub NODES=60
     sim SCENARIO=full_accepts NODES=60
     sim SCENARIO=traces NODES=12 SEEDS=3
+    sim SCENARIO=two_ways SEEDS=20 # promise 29
+    sim SCENARIO=two_ways_off
+    sim SCENARIO=jitter NODES=50
     sim SCENARIO=forgotten NODES=4
     sim SCENARIO=tree NODES=64
     sim SCENARIO=orphans NODES=40
