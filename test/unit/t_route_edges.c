@@ -574,7 +574,7 @@ static void test_forget(void)
     wait(870 * PHX__SECOND);
     ok(phx__route_dest(r, node) == NULL && r->known == v - 1, "and is forgotten");
     r->delegate = node;
-    phx__route_fit(r, h->ids.size);
+    phx__route_advert_fit(r, h->ids.size);
     ok(r->delegate == PHX__NONE && r->delegate_known == 0, "nobody delegates to it");
     end();
 }
@@ -584,7 +584,7 @@ static void test_fit(void)
     /* Goal: what many nodes needed is given back when they are forgotten. */
     begin();
     check(phx__route_table_make(&r->table, 999) != NULL && r->table.capacity >= 1000, "a thousand");
-    phx__route_fit(r, 10);
+    phx__route_advert_fit(r, 10);
     ok(r->table.capacity == 10, "ten: %u", (unsigned)r->table.capacity);
     end();
 }
