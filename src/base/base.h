@@ -31,13 +31,17 @@
 #define PHX_PRIVATE extern
 #endif
 
-/* Functions of starts, ends and questions: the compiler makes them small and not fast. */
+/* Functions of starts, ends and questions: the compiler makes them small and not fast. Those apart are called
+ * in so many places that a copy in each would be large. */
 #ifdef __clang__
 #define PHX__COLD __attribute__((cold, minsize))
+#define PHX__APART __attribute__((noinline))
 #elif defined(__GNUC__)
 #define PHX__COLD __attribute__((cold))
+#define PHX__APART __attribute__((noinline))
 #else
 #define PHX__COLD
+#define PHX__APART
 #endif
 
 /* Programmer errors. On by default in tests; a host may define its own before compiling phoenix.c. */

@@ -245,17 +245,11 @@ void phx__buf_block_retire(struct phx__block *b)
     release(b->data, b->capacity, b->arg);
 }
 
-void phx__buf_block_drop(struct phx__block *b)
+/* Freed first and released last: the host may do as it likes in there, even use up all memory. */
+PHX__APART static void buf_block_free(struct phx__block *b)
 {
-    struct phx__block last;
+    struct phx__block last = *b;
 
-    if (b == NULL)
-        return;
-    PHX_ASSERT(b->refs > 0);
-    if (--b->refs > 0)
-        return;
-    /* Freed first and released last: the host may do as it likes in there, even use up all memory. */
-    last = *b;
     if (last.release == NULL) {
         phx__mem_put_large(last.mem, b, sizeof *b + last.capacity);
     } else {
@@ -263,6 +257,13 @@ void phx__buf_block_drop(struct phx__block *b)
         last.mem->told++;
         last.release(last.data, last.capacity, last.arg);
     }
+}
+
+void phx__buf_block_drop(struct phx__block *b)
+{
+    PHX_ASSERT(b == NULL || b->refs > 0);
+    if (b != NULL && --b->refs == 0)
+        buf_block_free(b);
 }
 
 static void buf_free_copy(const void *data, size_t size, void *mem)

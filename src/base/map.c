@@ -49,7 +49,7 @@ static uint32_t map_home(const struct phx__map *m, uint64_t key)
 }
 
 /* The slot that holds key, or the empty one (there is one) where it would go. The capacity must not be 0. */
-static uint32_t map_find(const struct phx__map *m, uint64_t key)
+PHX__APART static uint32_t map_find(const struct phx__map *m, uint64_t key)
 {
     uint32_t i = map_home(m, key);
 

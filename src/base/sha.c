@@ -136,7 +136,7 @@ void phx__sha_end(struct phx__sha *s, uint8_t out[32])
 }
 
 /* HMAC(key, text) = H(key ^ opad, H(key ^ ipad, text)). Both begin at once, so the key need not be kept. */
-void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
+PHX__COLD void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
 {
     uint8_t pad[64];
 
@@ -160,7 +160,7 @@ void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
 
 /* HMAC fills short keys up with zeros, so what ends in zeros would equal what does not, and no key a key of
  * zeros: the size is hashed first. */
-void phx__sha_key_init(struct phx__hmac *h, const void *key, size_t size)
+PHX__COLD void phx__sha_key_init(struct phx__hmac *h, const void *key, size_t size)
 {
     const uint8_t bytes[4] = { (uint8_t)size, (uint8_t)(size >> 8), (uint8_t)(size >> 16),
                                (uint8_t)(size >> 24) };

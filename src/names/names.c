@@ -95,7 +95,7 @@ static void names_split(struct phx__names *n, uint32_t node, struct phx__claim m
 }
 
 /* Own claims against those of node. 1 if some were lost, 0 if not; PHX_ENOMEM: nothing changed. */
-static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
+PHX__COLD static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
     struct phx__names_of *own = &n->of[PHX__SELF], rest = { NULL, 0, 0, 0, 0 };
     uint32_t i, k = 0, losses = names_losses(n, node, theirs), surplus;
@@ -306,7 +306,7 @@ static void names_see_epoch(struct phx__names *n, uint64_t epoch)
 }
 
 /* The epoch of a new claim to first..last: above all that count. 0: there is none. */
-static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
+PHX__COLD static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
 {
     uint64_t next = n->epoch_max + 1;
 
@@ -416,7 +416,7 @@ void phx__names_free(struct phx__names *n)
     phx__names_init(n, n->mem, n->ids);
 }
 
-int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
+PHX__COLD int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
     struct phx__claim want = { first, last, 0 };
@@ -452,7 +452,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     return 1;
 }
 
-int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
+PHX__COLD int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
     struct phx__claim end;

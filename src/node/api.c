@@ -97,7 +97,7 @@ void phx_get_detector(const phx *p, struct phx_detector *out)
         *out = p->cfg.detector;
 }
 
-static int api_config_check(const struct phx_config *c)
+PHX__COLD static int api_config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
     size_t label = c->label == NULL ? 0 : strlen(c->label);
@@ -597,7 +597,7 @@ int phx_cast(phx *p, const struct phx_cast *c)
     return api_wake(p, phx__post_multicast_send(&p->post, c));
 }
 
-int phx_cancel(phx *p, uint64_t token)
+PHX__COLD int phx_cancel(phx *p, uint64_t token)
 {
     if (p == NULL || token == 0)
         return PHX_EINVAL;

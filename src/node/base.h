@@ -49,8 +49,8 @@ PHX_PRIVATE uint32_t phx__node_next(phx *p, const struct phx_id *id); /* the nex
 PHX_PRIVATE void phx__node_dead_make_room(phx *p, const struct phx_id *id);
 /* Forgets a node that routing has forgotten. */
 PHX_PRIVATE void phx__node_dead_forget(phx *p, uint32_t node);
-/* Some node has failed or left, or a link is down; PHX__TIMER_ROUTE_CHORE. */
-PHX_PRIVATE void phx__node_dead_note(phx *p);
+/* The node has failed or left, or its link is down; PHX__TIMER_ROUTE_CHORE. */
+PHX_PRIVATE void phx__node_dead_note(phx *p, uint32_t node);
 PHX_PRIVATE void phx__node_dead_due(phx *p);
 
 /* ---- Cards ----------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #define DEAD_BYTES ((size_t)4 << 20)
 #define DEAD_ADDRESSES 2u
 #define DEAD_LOOK PHX__SECOND /* after a death: the news of it is out by then */
+#define DEAD_FIT_EVERY (10 * PHX__SECOND)
 /* In the arrays by node, of which an eighth is room; the hash of ids is at least three eighths full. */
 #define DEAD_EACH                                                                                            \
     (sizeof(struct phx_id) + 1 + 32 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
@@ -145,7 +146,7 @@ PHX__COLD static void dead_fit(phx *p)
 #define DEAD_FIT(array, capacity, need) phx__mem_fit(&p->mem, &(array), &(capacity), need, sizeof *(array))
     uint32_t size = phx__id_fit(&p->ids);
 
-    phx__route_advert_fit(&p->route, size);
+    phx__route_fit(&p->route, size);
     phx__timer_fit(&p->timers);
     DEAD_FIT(p->names.of, p->names.capacity, size);
     DEAD_FIT(p->names.index.at, p->names.index.capacity, p->names.index.count);
@@ -159,9 +160,11 @@ PHX__COLD static void dead_fit(phx *p)
 #undef DEAD_FIT
 }
 
-PHX__COLD void phx__node_dead_note(phx *p)
+PHX__COLD void phx__node_dead_note(phx *p, uint32_t node)
 {
-    if (p->peers.dead_at == 0)
+    if (phx__route_dest(&p->route, node) != NULL)
+        phx__route_table_wake(&p->route.table, node);
+    if (p->peers.dead_at == 0 || p->peers.dead_at > p->now + DEAD_LOOK)
         p->peers.dead_at = p->now + DEAD_LOOK;
     phx__route_plan(&p->route, p->peers.dead_at);
 }
@@ -175,15 +178,26 @@ PHX__COLD void phx__node_dead_due(phx *p)
     if (p->peers.dead_at == 0 || p->now < p->peers.dead_at)
         return;
     p->peers.dead_at = 0;
-    for (uint32_t node = 1; node < p->ids.size; node++) {
-        if (!phx__node_is_gone(p, node))
-            continue;
-        if (phx__route_is_forgettable(&p->route, node))
+    for (uint32_t i = 1; i < p->route.table.live_count; i++) {
+        uint32_t node = p->route.table.live[i];
+
+        if (dead_is(p, node, 0)) {
             dead_strip(p, node);
-        else if (phx__route_next(&p->route, node) == PHX__NONE)
-            phx__node_dead_note(p);
+            p->peers.dead_bytes += dead_cost(p, node);
+        } else if (phx__node_is_gone(p, node) && phx__route_next(&p->route, node) == PHX__NONE) {
+            phx__node_dead_note(p, node);
+        }
     }
-    if (dead_bytes(p, 0, 0) > most)
+    phx__route_table_rest(&p->route.table);
+    if (p->peers.dead_bytes > most && (p->peers.dead_bytes = dead_bytes(p, 0, 0)) > most) {
         dead_thin(p, most - most / 8, 0); /* more than needs be: the next ones come soon */
-    dead_fit(p);
+        p->peers.dead_bytes = most - most / 8;
+    }
+    if (p->now >= p->peers.fit_at) {
+        dead_fit(p);
+        p->peers.fit_at = p->now + DEAD_FIT_EVERY;
+    } else if (p->peers.dead_at == 0) {
+        p->peers.dead_at = p->peers.fit_at;
+        phx__route_plan(&p->route, p->peers.dead_at);
+    }
 }

@@ -177,7 +177,7 @@ void phx__node_frames_beat(phx *p, uint32_t node, int flags)
 }
 
 /* The table in lines, as many frames as it takes. */
-static void frames_summary(phx *p, uint32_t nbr, int reply)
+PHX__COLD static void frames_summary(phx *p, uint32_t nbr, int reply)
 {
     uint32_t node = 0;
 
@@ -345,7 +345,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
     return got;
 }
 
-static int frames_on_request(phx *p, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int frames_on_request(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__request q;
 
@@ -380,7 +380,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
 
 /* Few bytes ask for a whole table: not more often than it could be of use. An answer is taken only after a
  * question of ours: it is work for us, and has us send what the peer says it lacks. */
-static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     int got, reply = (f->flags & PHX__SUMMARY_REPLY) != 0;
     uint64_t walked = p->route.counters.walked;

@@ -132,28 +132,19 @@ PHX__COLD int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t 
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
-static int64_t keys_take(struct phx__node_keys *k, uint64_t place, int reason, const char *why, uint64_t now)
-{
-    reason = PHX__MAX(reason, PHX_ERROR_LAST); /* all that we do not know are one */
-    place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
-    for (; *why != 0; why++)
-        place = place * 31 + (unsigned char)*why;
-    return phx__ratelimit_take(&k->lines, place != 0 ? place : 1, &keys_line, now);
-}
-
-int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_address *to, int reason,
-                                    uint64_t now)
-{
-    return keys_take(k, phx__ratelimit_key(&k->lines, to, 1), reason, "", now);
-}
-
 /* A peer that dials us has a new port each time: it does not count. */
 int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
                                uint64_t now)
 {
     uint64_t place = phx__ratelimit_key(&k->lines, end->peer, end->dialer);
-    int64_t before = keys_take(k, place, reason, end->why != NULL ? end->why : "", now);
+    const char *why = end->why != NULL ? end->why : "";
+    int64_t before;
 
+    reason = PHX__MAX(reason, PHX_ERROR_LAST); /* all that we do not know are one */
+    place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
+    for (; *why != 0; why++)
+        place = place * 31 + (unsigned char)*why;
+    before = phx__ratelimit_take(&k->lines, place != 0 ? place : 1, &keys_line, now);
     if (before >= 0 && end->unauthenticated
         && phx__ratelimit_take(&k->lines, PHX__RATELIMIT_ALL, &keys_lines, now) < 0)
         return -1;

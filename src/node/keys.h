@@ -23,7 +23,7 @@ struct phx__node_keys {
     uint8_t pool[512];           /* random bytes; to ask the system for each nonce costs three calls */
     size_t pool_left;
 };
-/* A connection that ends before it was a link. */
+/* A connection, or a dial, that ends before it was a link. */
 struct phx__node_keys_end {
     const struct phx_address *peer;
     const char *why;      /* more about the reason, or NULL */
@@ -51,8 +51,5 @@ PHX_PRIVATE int phx__node_keys_random(struct phx__node_keys *k, void *out, size_
 /* May this end be logged? The number of those like it that were not logged before, or -1: no. */
 PHX_PRIVATE int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end,
                                            int reason, uint64_t now);
-/* The same of a dial that did not become a connection. */
-PHX_PRIVATE int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_address *to,
-                                                int reason, uint64_t now);
 
 #endif

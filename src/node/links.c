@@ -97,7 +97,7 @@ static void links_resume_listeners(phx *p);
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
-static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
+PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
 {
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
@@ -137,7 +137,7 @@ static void links_down(phx *p, struct phx__link *l, int reason)
     phx__dial_down(&p->dial, l->peer);
     if (reason == PHX_ELIMIT && p->links.up > 0) /* one who is alone comes again soon */
         phx__dial_rest(&p->dial, l->peer);
-    phx__node_dead_note(p);
+    phx__node_dead_note(p, l->peer);
 }
 
 /* Hellos that waited for this dial to be decided. */
@@ -216,7 +216,7 @@ void phx__node_links_sweep(phx *p)
         links_drop_slot(p, p->links.at[p->links.closed[--p->links.closed_count]]);
 }
 
-void phx__node_links_free(phx *p)
+PHX__COLD void phx__node_links_free(phx *p)
 {
     struct phx__links *s = &p->links;
     struct phx__link *l;
@@ -333,7 +333,7 @@ static int links_make_room(phx *p)
     return links_keep_room(p, 1);
 }
 
-static void links_accept(phx *p, int listener)
+PHX__COLD static void links_accept(phx *p, int listener)
 {
     struct phx__listener *at = &p->listeners.at[listener];
     int i, err = 0;
@@ -386,7 +386,7 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
 }
 
 /* Opens the companion of a listener for processes of this host, if it is wanted. */
-static void links_open_companion(phx *p, int listener)
+PHX__COLD static void links_open_companion(phx *p, int listener)
 {
     uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
     char text[PHX_ADDRESS_TEXT];
@@ -403,7 +403,7 @@ static void links_open_companion(phx *p, int listener)
     links_look_again(p, again);
 }
 
-void phx__node_links_retry_listeners(phx *p)
+PHX__COLD void phx__node_links_retry_listeners(phx *p)
 {
     for (int i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
@@ -412,7 +412,7 @@ void phx__node_links_retry_listeners(phx *p)
     links_look_again(p, phx__node_door_due(p));
 }
 
-int phx__node_links_listen(phx *p, struct phx_address *a)
+PHX__COLD int phx__node_links_listen(phx *p, struct phx_address *a)
 {
     struct phx__listener *at = &p->listeners.at[p->listeners.count], *companion = at + PHX__LISTENERS;
     int err, handle, tls = a->tls;
@@ -521,9 +521,10 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
 /* A dial that has failed before there was a connection, or the way to one. */
 static void links_not_dialled(phx *p, const struct phx_address *to, int err)
 {
+    const struct phx__node_keys_end end = { .peer = to, .dialer = 1 };
     char at[PHX_ADDRESS_TEXT];
 
-    if (phx__node_keys_may_log_dial(&p->keys, to, err, p->now) >= 0)
+    if (phx__node_keys_may_log(&p->keys, &end, err, p->now) >= 0)
         phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", phx_address_text(to, at),
                       phx_strerror(err));
 }
@@ -644,7 +645,7 @@ static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
     return PHX_EDUPLICATE;
 }
 
-static int links_judge(phx *p, struct phx__link *l)
+PHX__COLD static int links_judge(phx *p, struct phx__link *l)
 {
     struct phx__link *old;
     uint32_t node;
@@ -736,7 +737,7 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
 }
 
 /* What a link that has come up teaches of own addresses. */
-static void links_learn_address(phx *p, const struct phx__link *l)
+PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
 {
     struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
                                         l->dialer, l->secure,   l->same_host };

@@ -90,6 +90,8 @@ struct phx__peers {
     struct phx__history *history;
     uint32_t history_count, history_capacity;
     uint64_t dead_at; /* when to look at those that failed or left; 0: none did */
+    uint64_t fit_at;  /* memory is not given back before */
+    size_t dead_bytes; /* what the dead that were looked at take, or more */
     uint64_t vain_at; /* all were looked through for one to forget, in vain: not again in this step */
 };
 

@@ -150,7 +150,7 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
 
 /* ---- Own card -------------------------------------------------------------------------------- */
 
-static int step_write_card(phx *p)
+PHX__COLD static int step_write_card(phx *p)
 {
     const uint32_t claims = phx__names_count(&p->names, PHX__SELF);
     struct phx__card head = {
@@ -332,7 +332,7 @@ static int step_changed(phx *p, uint32_t node)
 }
 
 /* Something was not taken in for lack of memory. That is rare: everything is shown once more. */
-static void step_late(phx *p)
+PHX__COLD static void step_late(phx *p)
 {
     p->news.late = 0;
     p->news.card_stale |= p->news.card_late;
@@ -444,7 +444,7 @@ static void step_timers(phx *p)
 /* While messages are pending or names being handed, and until shortly before the end, all goes on but nothing
  * new is taken. Then owed acks and a card that says goodbye go out. Neighbours close their ends when they
  * have read it, so nothing written is lost; at the end of the drain the links close all the same. */
-static void step_leave(phx *p)
+PHX__COLD static void step_leave(phx *p)
 {
     struct phx__link *l;
     uint32_t slot = 0;
@@ -470,7 +470,7 @@ static void step_leave(phx *p)
     p->leave.closed = p->post.outcomes.count == 0; /* else there was no time to tell them all */
 }
 
-void phx__node_step_let_go(phx *p)
+PHX__COLD void phx__node_step_let_go(phx *p)
 {
     p->step.let_go = 0;
     step_renew_card(p);
@@ -575,7 +575,7 @@ uint64_t phx_deadline(const phx *p)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static int step_open_identity(phx *p, const struct phx_config *cfg)
+PHX__COLD static int step_open_identity(phx *p, const struct phx_config *cfg)
 {
     uint8_t seed[16];
     struct phx_id id;

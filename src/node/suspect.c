@@ -38,8 +38,8 @@ static struct phx__node_suspect_rumour *suspect_last(const struct phx__node_susp
     return i == UINT32_MAX ? NULL : &s->at[i];
 }
 
-static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r,
-                                uint64_t now)
+PHX__COLD static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node,
+                                          const struct phx__suspect *r, uint64_t now)
 {
     struct phx__node_suspect_rumour *last = suspect_last(s, node);
 
@@ -106,8 +106,8 @@ PHX__COLD void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t nod
     suspect_spread(s, PHX__NONE, node, &r, s->env.hop_limit);
 }
 
-int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
-                                 uint64_t now)
+PHX__COLD int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from,
+                                           const struct phx__frame *f, uint64_t now)
 {
     struct phx__suspect r;
     uint64_t incarnation;
@@ -161,7 +161,7 @@ PHX__COLD void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t nod
     first = (uint32_t)phx__rnd_below(s->rnd, n);
     for (i = 0; i < n && sent < SUSPECT_PROBES; i++) {
         uint32_t nbr = s->ops.neighbour(s->env.ctx, (first + i) % n);
-        if (nbr == node || s->ops.is_busy(s->env.ctx, nbr))
+        if (nbr == node || s->ops.is_vain(s->env.ctx, nbr, node))
             continue;
         b.target = s->env.ids->at[nbr];
         sent += (uint32_t)s->env.send(s->env.ctx, nbr, PHX__PROBE, 0, s->env.hop_limit, &b);
@@ -169,7 +169,8 @@ PHX__COLD void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t nod
 }
 
 /* A question about this node is answered; one about another goes on to that one. */
-int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f)
+PHX__COLD int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from,
+                                         const struct phx__frame *f)
 {
     int answer = (f->flags & PHX__PROBE_ANSWER) != 0, mine;
     struct phx__probe b;

@@ -7,7 +7,7 @@
 
 struct phx__node_suspect_ops {
     uint32_t (*neighbour)(phx *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
-    int (*is_busy)(phx *ctx, uint32_t nbr); /* it has announced a pause */
+    int (*is_vain)(phx *ctx, uint32_t nbr, uint32_t node); /* it is busy, or knows no more of node */
     int (*is_adjacent)(phx *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
     /* This accuser says that the node is silent: 1 if that is taken seriously. A sign of life came. */
     int (*accuse)(phx *ctx, uint32_t node, uint32_t accuser);

@@ -34,7 +34,7 @@ static void wiring_state(phx *p, uint32_t node, enum phx_state state)
         phx__names_trim(&p->names, node);
         if (state == PHX_NODE_FAILED)
             p->peers.at[node].card_version = 0; /* its card is shown again when it is back */
-        phx__node_dead_note(p);
+        phx__node_dead_note(p, node);
         phx__post_box_failed(&p->post, node);
         phx__node_handover_gone(&p->handover, node);
     }
@@ -243,9 +243,9 @@ static uint32_t wiring_neighbour(phx *p, uint32_t i)
     return i < p->detect.link_count ? p->detect.links[i]->node : PHX__NONE;
 }
 
-static int wiring_is_busy(phx *p, uint32_t nbr)
+static int wiring_is_vain(phx *p, uint32_t nbr, uint32_t node)
 {
-    return phx__detect_link_of(&p->detect, nbr)->busy;
+    return phx__detect_link_of(&p->detect, nbr)->busy || !phx__route_may_know(&p->route, nbr, node);
 }
 
 static int wiring_is_adjacent(phx *p, uint32_t nbr, uint32_t other)
@@ -359,7 +359,7 @@ static int wiring_local(phx *p, int handle, struct phx_address *out)
 }
 
 /* The configuration's strings about keys are the host's own, and are not needed after this. */
-static int wiring_open_keys(phx *p)
+PHX__COLD static int wiring_open_keys(phx *p)
 {
     struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_random };
     struct phx_key key = { p->cfg.key, p->cfg.key_size };
@@ -380,7 +380,7 @@ static const struct phx_address *wiring_listener(phx *p, uint32_t i)
 
 /* ---- Together -------------------------------------------------------------------------------- */
 
-static int wiring_open_rooms(phx *p)
+PHX__COLD static int wiring_open_rooms(phx *p)
 {
     const struct phx_config *c = &p->cfg;
     struct phx__route_ops route;
@@ -418,13 +418,13 @@ static int wiring_open_rooms(phx *p)
     return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
 }
 
-int phx__node_wiring_open(phx *p)
+PHX__COLD int phx__node_wiring_open(phx *p)
 {
     struct phx__node_env env = { &p->mem, &p->ids, &p->timers, (int)p->cfg.hop_limit, p->cfg.relay,
                                  p, phx__node_next, phx__node_frames_send, wiring_life };
     struct phx__node_handover_ops handover = { wiring_held, wiring_release, wiring_take,
                                                wiring_handover_end };
-    struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
+    struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_vain, wiring_is_adjacent,
                                              wiring_accuse, wiring_alive, wiring_refute };
     struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
     int err = wiring_open_rooms(p);

@@ -329,7 +329,7 @@ static int os_lock_path(const char *path)
     return fd;
 }
 
-static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
+PHX__COLD static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
 {
     struct os_path *p;
     struct stat made;
@@ -460,7 +460,7 @@ static int os_accept_fit(int listener, union os_sockaddr *a, socklen_t *size)
 #endif
 }
 
-static int os_accept(void *world, int listener, int *handle, struct phx_address *from)
+PHX__COLD static int os_accept(void *world, int listener, int *handle, struct phx_address *from)
 {
     union os_sockaddr a;
     socklen_t size;
@@ -484,7 +484,7 @@ static int os_accept(void *world, int listener, int *handle, struct phx_address 
 
 /* ---- Dialling */
 
-static int os_dial(void *world, const struct phx_address *to, int *handle)
+PHX__COLD static int os_dial(void *world, const struct phx_address *to, int *handle)
 {
     union os_sockaddr a;
     socklen_t size;
@@ -506,7 +506,7 @@ static int os_dial(void *world, const struct phx_address *to, int *handle)
     return 0;
 }
 
-static int os_finish(void *world, int handle)
+PHX__COLD static int os_finish(void *world, int handle)
 {
     struct phx_address here, there;
     union os_sockaddr a;
@@ -770,7 +770,7 @@ static const struct phx_os os_posix = {
     os_resolve, os_fd, os_wake, os_free, os_recvv, NULL,
 };
 
-int phx__os_init(struct phx_os *os, struct phx__mem *mem)
+PHX__COLD int phx__os_init(struct phx_os *os, struct phx__mem *mem)
 {
     struct os_world *w = (struct os_world *)phx__mem_zero(mem, sizeof *w);
     int err;

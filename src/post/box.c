@@ -50,6 +50,8 @@
 #define BOX_IDLE_FEW 4096u
 #define BOX_IDLE_TIME (10 * PHX__SECOND)
 #define BOX_IDLE_MOST (1u << 17)
+/* After a peak the index of tokens goes if it has so many more than four for each message. */
+#define BOX_TOKENS 1024u
 
 /* ---- Into flows */
 
@@ -764,6 +766,21 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
     return earliest;
 }
 
+/* Gives back what a peak has left. */
+PHX__COLD static void box_fit(struct phx__post *p)
+{
+    struct phx__post_store *s = &p->store;
+    struct phx__post_outcomes *o = &p->outcomes;
+
+    phx__mem_fit(p->mem, &s->boxes, &s->capacity, s->count, sizeof *s->boxes);
+    phx__map_fit(&s->index);
+    phx__map_fit(&s->waiting);
+    if (s->tokens.count > 4 * p->pending.count + BOX_TOKENS)
+        phx__post_tokens_drop(&s->tokens);
+    phx__mem_fit(p->mem, &o->list, &o->capacity, (uint32_t)(o->promised + o->first + o->count),
+                 sizeof *o->list);
+}
+
 static void box_expire_held(struct phx__post *p)
 {
     struct phx__post_peer *peer;
@@ -783,6 +800,7 @@ static void box_expire_held(struct phx__post *p)
     }
     p->boxes.expire_at = box_next_search(p, earliest, p->store.queued);
     phx__timer_set(p->timers, p->boxes.timer, p->boxes.expire_at);
+    box_fit(p);
 }
 
 void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
@@ -793,8 +811,10 @@ void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
         (arg == 0 ? box_expire_held : box_retry)(p);
     if (peer == NULL)
         return;
-    if (phx__post_sched_due(p, peer))
+    if (phx__post_sched_due(p, peer)) {
         box_close_idle(p, peer);
+        box_fit(p);
+    }
     if (peer->out.limit_at <= *p->ops.now)
         box_expire_flow(p, peer);
     phx__post_sched_arm(p, peer);

@@ -508,7 +508,7 @@ void phx__post_flow_rewind(struct phx__flow_out *o)
 {
     o->sent = o->base;
     o->flying = 0;
-    o->path.asks = o->path.drains = 0;
+    o->path.asks = 0;
     o->rtt.timing = 0;
     o->rto_at = PHX__NEVER;
 }

@@ -909,13 +909,12 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
     struct phx__flow_out *o;
     size_t bytes;
-    int drains, err = 0;
+    int err = 0;
 
     if (peer == NULL)
         return;
     recv_confirmed(p, peer, a);
     o = &peer->out;
-    drains = o->path.drains;
     if (a->epoch != o->epoch || o->epoch == 0 || a->next > o->left || a->next < o->base
         || (a->return_count > 0 && a->return_base > o->seen))
         return; /* of another life of the flow; nonsense; or overtaken by a later one */
@@ -931,7 +930,7 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
     if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->path.rewind_from)
         phx__post_flow_lost(o, *p->ops.now);
     phx__post_box_ended(p, peer);
-    if (drains) /* until now, perhaps: what was lost goes by the way that waits */
+    if (o->path.drains)
         phx__post_sched_route(p, node);
     phx__post_sched_list(p, &peer->own);
 }

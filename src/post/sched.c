@@ -624,14 +624,11 @@ void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
 
 void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
 {
-    int drains = peer->out.path.drains;
-
     sched_drop_transit(p, peer);
     sched_unlist(p, &peer->own);
     peer->ack.confirm = 0;
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
-    if (drains)
-        sched_ask_route(p, peer);
+    sched_ask_route(p, peer); /* transit need not wait for what is under way any more */
 }
 
 static size_t sched_brought_most(const struct phx__post *p)

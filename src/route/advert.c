@@ -73,12 +73,12 @@ int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint3
 int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
 {
     const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-    uint32_t v, behind = 0;
+    uint32_t behind = 0;
 
-    r->mem->looks += r->table.capacity;
-    for (v = 1; v < r->table.capacity; v++) {
-        const struct phx__dest *d = &r->table.at[v];
-        behind += (d->flags & PHX__DEST_KNOWN) && d->hops == 2 && d->next == nbr;
+    r->mem->looks += r->table.live_count;
+    for (uint32_t i = 0; i < r->table.live_count; i++) {
+        const struct phx__dest *d = &r->table.at[r->table.live[i]];
+        behind += d->hops == 2 && d->next == nbr;
     }
     return n != NULL && n->neighbours > 1 + behind;
 }
@@ -147,6 +147,7 @@ static int advert_is_choice(const struct phx__route *r, uint32_t v, const struct
     if (d->hops == 1)
         return j->neighbourhood != 0 && !advert_says_next(r, v, j->node) && !advert_surrounds(r, j, v);
     h = phx__route_table_offers(d);
+    r->mem->looks += d->offer_count;
     for (uint32_t i = 0; i < d->offer_count; i++)
         if (h[i].nbr != j->node && h[i].hops < d->hops && advert_adjacent(r, h[i].nbr, j))
             return 0;
@@ -248,16 +249,16 @@ static void advert_mark(struct phx__route *r, uint32_t v)
 /* Chooses the neighbour that leads to most others. What was noted for the former delegate is forgotten. */
 static void advert_choose_delegate(struct phx__route *r)
 {
-    uint32_t v, most = 0;
+    uint32_t i, v, most = 0;
 
     r->delegate = PHX__NONE;
     r->delegate_known = r->known;
     r->undelegated.count = 0;
-    r->mem->looks += r->nbr_count + 2 * (uint64_t)r->table.capacity;
-    for (v = 0; v < r->nbr_count; v++)
-        r->nbrs[v].leads_to = 0;
-    for (v = 0; v < r->table.capacity; v++) {
-        struct phx__dest *d = &r->table.at[v];
+    r->mem->looks += r->nbr_count + 2 * (uint64_t)r->table.live_count;
+    for (i = 0; i < r->nbr_count; i++)
+        r->nbrs[i].leads_to = 0;
+    for (i = 0; i < r->table.live_count; i++) {
+        struct phx__dest *d = &r->table.at[v = r->table.live[i]];
         struct phx__route_nbr *n = d->next == v ? NULL : phx__route_nbr(r, d->next);
         d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
         if (n != NULL && ++n->leads_to > most) {
@@ -265,9 +266,8 @@ static void advert_choose_delegate(struct phx__route *r)
             r->delegate = n->node;
         }
     }
-    for (v = 0; v < r->table.capacity && r->delegate != PHX__NONE; v++)
-        if (r->table.at[v].flags & PHX__DEST_KNOWN)
-            advert_mark(r, v);
+    for (i = 0; i < r->table.live_count && r->delegate != PHX__NONE; i++)
+        advert_mark(r, r->table.live[i]);
 }
 
 /* Delegated destinations leave the list. So do forgotten ones: without the flag, or in the list twice. */
@@ -311,25 +311,25 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
-/* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short, or
- * *room was, for which no retraction waits: each takes back what had room. All destinations have their turn,
- * however often the first ones change. */
+/* Appends the entries that n needs of a list to out. 1: memory was short, or *room was, for which no
+ * retraction waits: each takes back what had room. All the living have their turn, however often the first
+ * ones change. */
 static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const uint32_t *list,
                           uint32_t count, uint32_t *put, size_t *room)
 {
-    uint32_t i, first = list == NULL && n->from < count ? n->from : 0;
+    uint32_t i, k, first = list == r->table.live && n->from < count ? n->from : 0;
     int failed = 0;
 
     r->mem->looks += count;
     for (i = 0; i < count; i++) {
-        uint32_t v = list != NULL ? list[i] : i < count - first ? first + i : i - (count - first);
+        uint32_t v = list[k = i < count - first ? first + i : i - (count - first)];
         const struct phx__dest *d = &r->table.at[v];
         size_t size = PHX__ENTRY_SIZE + (d->card != NULL ? d->card->size : 0);
         int lost = d->hops == PHX__UNREACHABLE;
         if (!(d->flags & PHX__DEST_KNOWN) || (failed && *room == 0 && !lost) || !advert_needs(r, v, n))
             continue;
         if (!lost && (*room == 0 || (size > *room && *room < ADVERT_ROOM_LARGE))) {
-            n->from = failed ? n->from : v; /* the first one then */
+            n->from = failed ? n->from : k; /* the first one then */
             failed = 1;
             continue;
         }
@@ -351,7 +351,7 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
     if (n->dirty && !delegated && !full)
-        failed = advert_collect(r, n, NULL, r->table.capacity, &count, &room);
+        failed = advert_collect(r, n, r->table.live, r->table.live_count, &count, &room);
     else
         failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count,
                                 &room);
@@ -376,9 +376,9 @@ static void advert_drop_lapsed(struct phx__route *r)
 {
     uint32_t node;
 
-    r->mem->looks += r->lapsed > 0 ? r->table.capacity : 0;
-    for (node = 1; r->lapsed > 0 && node < r->table.capacity; node++) {
-        if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
+    r->mem->looks += r->lapsed > 0 ? r->table.live_count : 0;
+    for (uint32_t i = 0; r->lapsed > 0 && i < r->table.live_count; i++) {
+        if (!(r->table.at[node = r->table.live[i]].flags & PHX__DEST_LAPSED))
             continue;
         r->lost.leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
         r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
@@ -417,6 +417,16 @@ static void advert_update_all(struct phx__route *r)
     advert_drop_lapsed(r);
 }
 
+/* Must a neighbour be told now that our neighbourhood shrank? One that had less than half as many neighbours,
+ * as a hub's clients have, hardly relies on it, and is told when the table is quiet. */
+static int advert_relies(const struct phx__route *r, struct phx__route_nbr *n)
+{
+    if (n->neighbourhood_told == 0 || n->neighbourhood_told == r->neighbourhood)
+        return 0;
+    n->shrank |= (uint8_t)(n->neighbours > 0 && 2 * n->neighbours < r->nbr_count);
+    return !n->shrank;
+}
+
 /* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
 static void advert_beat_shrunk(struct phx__route *r)
 {
@@ -426,7 +436,7 @@ static void advert_beat_shrunk(struct phx__route *r)
         count = 0; /* none is named */
     r->pace.shrunk = 0;
     for (i = 0; i < r->nbr_count; i++) {
-        if (r->nbrs[i].neighbourhood_told == 0 || r->nbrs[i].neighbourhood_told == r->neighbourhood)
+        if (!advert_relies(r, &r->nbrs[i]))
             continue;
         for (k = 0; k < count || k == 0; k++) {
             r->lost.naming = count > 0 ? r->lost.at[k] : 0;
@@ -465,7 +475,7 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     }
 }
 
-/* ---- Round trip times, and memory -------------------------------------------------------------- */
+/* ---- Round trip times ------------------------------------------------------------------------- */
 
 /* Asks links whose turn it is. 1: a round is over. */
 static int advert_ask_times(struct phx__route *r, uint64_t now)
@@ -487,8 +497,9 @@ static void advert_compare_times(struct phx__route *r, uint64_t now)
 {
     int quiet = now > phx__route_quiet_at(r) + PHX__RTT_ROUND * PHX__RTT_TICK;
 
-    r->mem->looks += r->table.capacity + r->nbr_count;
-    for (uint32_t v = 1; v < r->table.capacity; v++) {
+    r->mem->looks += r->table.live_count + r->nbr_count;
+    for (uint32_t i = 1; i < r->table.live_count; i++) {
+        uint32_t v = r->table.live[i];
         const struct phx__dest *d = &r->table.at[v];
         phx__route_share(r, v, now);
         if (phx__route_rtt_news(&r->rtt, r->mem, v, phx__route_way(r, d, d->next), quiet ? d->seq : 0))
@@ -514,17 +525,4 @@ void phx__route_advert_times(struct phx__route *r, uint64_t now)
             advert_compare_times(r, now);
     }
     phx__route_plan(r, r->rtt.at);
-}
-
-void phx__route_advert_fit(struct phx__route *r, uint32_t size)
-{
-    r->delegate = PHX__NONE; /* the list of what is not delegated may name nodes that are forgotten */
-    r->delegate_known = r->undelegated.count = 0;
-    phx__mem_fit(r->mem, &r->table.at, &r->table.capacity, size, sizeof *r->table.at);
-    phx__mem_fit(r->mem, &r->table.asks, &r->table.ask_capacity, r->table.ask_count, sizeof *r->table.asks);
-    phx__mem_fit(r->mem, &r->dirty.at, &r->dirty.capacity, size, sizeof *r->dirty.at);
-    phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);
-    phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, 0, sizeof *r->undelegated.at);
-    phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
-    phx__mem_fit(r->mem, &r->rtt.told, &r->rtt.capacity, size, sizeof *r->rtt.told);
 }

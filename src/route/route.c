@@ -141,6 +141,7 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
 
     if (d == NULL)
         return PHX_ENOMEM;
+    phx__route_table_wake(&r->table, node);
     if (d->flags & PHX__DEST_KNOWN)
         return 0;
     if (phx__mem_grow(r->mem, &r->dirty.at, &r->dirty.capacity, node + 1, sizeof *r->dirty.at)
@@ -249,9 +250,11 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
     } else if (asks < ROUTE_ASKS_BLIND) { /* no neighbour offers it: asks 2, 4, 8 of them, others each time */
-        for (uint32_t i = 0; i < 2u << asks && i < r->nbr_count; i++)
-            route_send_request(r, r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)].node, node, want,
-                               r->hop_limit);
+        for (uint32_t i = 0; i < 2u << asks && i < r->nbr_count; i++) {
+            uint32_t nbr = r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)].node;
+            if (phx__route_may_know(r, nbr, node))
+                route_send_request(r, nbr, node, want, r->hop_limit);
+        }
     } else {
         route_ask_end(r, a, now); /* dead, as far as any neighbour knows */
         return;
@@ -270,13 +273,14 @@ static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
     const struct phx__offer *best = route_best(r, node, 1), *other;
     struct phx__ask *a = phx__route_table_asked(&r->table, node);
     int asked = a != NULL && a->at != UINT64_MAX, lost = d->hops != PHX__UNREACHABLE && best == NULL, need;
+    int alone = r->nbr_count == 1 && !phx__route_may_know(r, r->nbrs->node, node);
 
     if (best != NULL)
         route_use(r, node, best->nbr, best->seq, (uint8_t)(best->hops + 1), now);
     else
         route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     other = route_best(r, node, 0);
-    need = best == NULL ? (lost && !phx__route_table_has_left(d)) || other != NULL || asked
+    need = best == NULL ? (lost && !alone && !phx__route_table_has_left(d)) || other != NULL || asked
                         : other != NULL && other->hops + 1 < d->hops;
     if (!need && a != NULL)
         route_ask_end(r, a, now);
@@ -489,6 +493,7 @@ static int route_owe(struct phx__route *r, uint32_t nbr, uint32_t node, const st
 {
     if (phx__route_table_advertise(&r->table, &r->table.at[node], nbr, word) != 0)
         return PHX_ENOMEM;
+    phx__route_table_wake(&r->table, node);
     route_touch(r, node, now);
     r->pace.urgent = 1;
     return 0;
@@ -646,10 +651,10 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
 
 void phx__route_summary_begin(struct phx__route *r)
 {
-    r->counters.walked += r->table.capacity;
-    r->mem->looks += r->table.capacity;
-    for (uint32_t i = 0; i < r->table.capacity; i++)
-        r->table.at[i].flags &= (uint8_t)~PHX__DEST_SEEN;
+    r->counters.walked += r->table.live_count;
+    r->mem->looks += r->table.live_count;
+    for (uint32_t i = 0; i < r->table.live_count; i++)
+        r->table.at[r->table.live[i]].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
 
 void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__summary_line *s)
@@ -676,15 +681,16 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
 
 void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 {
-    r->mem->looks += r->table.capacity;
-    for (uint32_t i = 0; i < r->table.capacity; i++) {
-        const struct phx__dest *d = &r->table.at[i];
-        if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
+    r->mem->looks += r->table.live_count;
+    for (uint32_t i = 0; i < r->table.live_count; i++) {
+        uint32_t v = r->table.live[i];
+        const struct phx__dest *d = &r->table.at[v];
+        if (v == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
-        (void)route_asked(r, nbr, i, 0, r->moved);
+        (void)route_asked(r, nbr, v, 0, r->moved);
         r->counters.walked += 2 * ROUTE_CHECK_COST; /* it is also sent */
     }
-    r->counters.walked += 2 * (uint64_t)r->table.capacity; /* the second time for our own summary */
+    r->counters.walked += 2 * (uint64_t)r->table.live_count; /* the second time for our own summary */
     if (!reply)
         r->ops.summary(r->ops.ctx, nbr, 1);
 }
@@ -708,9 +714,9 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
-    r->mem->looks += r->table.capacity + r->lost.count;
-    for (uint32_t v = 0; v < r->table.capacity; v++) {
-        struct phx__dest *d = &r->table.at[v];
+    r->mem->looks += r->table.live_count + r->lost.count;
+    for (uint32_t i = 0; i < r->table.live_count; i++) {
+        struct phx__dest *d = &r->table.at[r->table.live[i]];
         struct phx__advertised t = route_word(d, nbr);
         t.asked = 1;
         t.want = 0;
@@ -784,7 +790,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->pace.shrunk += !left; /* who has heard the goodbye relies on no link with it */
     r->pace.urgent = 1;
     n = r->nbrs;
-    r->mem->looks += r->nbr_count + r->table.capacity;
+    r->mem->looks += r->nbr_count + r->table.live_count;
     for (uint32_t i = 0; i < r->nbr_count; i++, n++)
         if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
@@ -798,7 +804,8 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         r->delegate_known = 0;
     }
     /* The neighbour's offers are void, and so is what others were to advertise because of them. */
-    for (uint32_t i = 1; i < r->table.capacity; i++) {
+    for (uint32_t k = 1; k < r->table.live_count; k++) {
+        uint32_t i = r->table.live[k];
         int had = phx__route_table_drop_offer(&r->table, &r->table.at[i], nbr);
         if (PHX__ROUTE_RULES(r)) {
             (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
@@ -813,13 +820,12 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 
 static void route_ask_due(struct phx__route *r, uint64_t now)
 {
-    r->mem->looks += r->table.ask_count > 0 ? r->table.capacity : 0;
-    for (uint32_t i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
-        struct phx__ask *a = phx__route_table_asked(&r->table, i);
-        if (a == NULL)
-            continue;
+    r->mem->looks += r->table.ask_count;
+    for (uint32_t i = 0, node; i < r->table.ask_count; i += r->table.at[node].ask == i + 1) {
+        struct phx__ask *a = &r->table.asks[i]; /* if it ends the last one takes its place */
+        node = a->node;
         if (a->at <= now)
-            route_ask(r, i, now);
+            route_ask(r, node, now);
         else if (a->at != UINT64_MAX)
             phx__route_plan(r, a->at);
         else if (now >= a->passed_at + ROUTE_PASSED)
@@ -862,16 +868,18 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
         phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
-    r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.capacity : 0);
-    for (uint32_t i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
-        phx__route_share(r, i, now);
+    r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.live_count : 0);
+    for (uint32_t i = 1; r->pace.quiet_due && i < r->table.live_count; i++)
+        phx__route_share(r, r->table.live[i], now);
     r->pace.quiet_due = 0;
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
         uint64_t told = n->neighbourhood_told, news = told ^ r->neighbourhood;
         int waits = told != 0 && phx__map_get(&r->ids->places, news) != PHX__NONE; /* it is one node */
-        if ((news != 0 && !waits) || n->disagreed == 1)
-            r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1 ? (int)PHX__BEAT_REPLY : 0);
+        unsigned flags = (n->disagreed == 1 ? PHX__BEAT_REPLY : 0) | (n->shrank ? PHX__BEAT_SHRUNK : 0);
+        if ((news != 0 && !waits) || flags != 0)
+            r->ops.beat(r->ops.ctx, n->node, (int)flags);
+        n->shrank = 0;
         if (n->disagreed == 1)
             n->disagreed = 2;
     }
@@ -892,12 +900,35 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 
 void phx__route_forget(struct phx__route *r, uint32_t node)
 {
+    int is_live = r->table.at[node].is_live;
+
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node);
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node | PHX__GAP_THEIRS);
     }
     phx__route_table_clear(&r->table, node);
+    if (is_live)
+        phx__route_table_rest(&r->table);
     r->known--;
+}
+
+void phx__route_fit(struct phx__route *r, uint32_t size)
+{
+    uint32_t was = r->table.capacity;
+
+    phx__mem_fit(r->mem, &r->table.at, &r->table.capacity, size, sizeof *r->table.at);
+    if (r->table.capacity < was) { /* the list of what is not delegated may name nodes that are forgotten */
+        r->delegate = PHX__NONE;
+        r->delegate_known = r->undelegated.count = 0;
+    }
+    phx__mem_fit(r->mem, &r->table.live, &r->table.live_capacity, size, sizeof *r->table.live);
+    phx__mem_fit(r->mem, &r->table.asks, &r->table.ask_capacity, r->table.ask_count, sizeof *r->table.asks);
+    phx__mem_fit(r->mem, &r->dirty.at, &r->dirty.capacity, size, sizeof *r->dirty.at);
+    phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);
+    phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, r->undelegated.count,
+                 sizeof *r->undelegated.at);
+    phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
+    phx__mem_fit(r->mem, &r->rtt.told, &r->rtt.capacity, size, sizeof *r->rtt.told);
 }
 
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
@@ -908,13 +939,17 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
+    if (now < r->pace.forget_at)
+        return PHX__NONE;
     r->mem->looks += r->table.capacity;
     for (i = 1; i < r->table.capacity; i++)
         if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
             && r->ids->used[i] == PHX__ID_USED && phx__route_is_forgettable(r, i))
             break;
-    if (i >= r->table.capacity)
+    if (i >= r->table.capacity) {
+        r->pace.forget_at = now + ROUTE_FORGET_LOOK;
         return PHX__NONE;
+    }
     phx__route_forget(r, i);
     phx__route_plan(r, now);
     return i;
@@ -949,6 +984,15 @@ const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t nod
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
 {
     return node < r->table.capacity ? r->table.at[node].next : PHX__NONE;
+}
+
+int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    const struct phx__dest *d = phx__route_dest(r, node);
+
+    return n != NULL && n->neighbours != 1
+           && (r->nbr_count > 1 || d == NULL || d->offer_count > 0 || d->offer.one.nbr != nbr);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -36,6 +36,7 @@ struct phx__route_nbr {
     uint8_t disagreed;   /* consecutive beats whose digest was not ours */
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
     uint8_t held;        /* entries are held back until its neighbourhood is known */
+    uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
     uint32_t leads_to;   /* scratch */
@@ -71,6 +72,7 @@ struct phx__route_pace {
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
+    uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
 };
 
@@ -161,6 +163,9 @@ PHX_PRIVATE uint32_t phx__route_chores(struct phx__route *r, uint64_t now);
 PHX_PRIVATE int phx__route_is_forgettable(const struct phx__route *r, uint32_t node);
 PHX_PRIVATE void phx__route_forget(struct phx__route *r, uint32_t node);
 
+/* Gives memory back; no index is `size` or above. */
+PHX_PRIVATE void phx__route_fit(struct phx__route *r, uint32_t size);
+
 /* phx__route_take_changed is to give that node, even if nothing was known of it. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_show(struct phx__route *r, uint32_t node, uint64_t now);
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
@@ -169,6 +174,9 @@ PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
 PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node);
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
+/* Can the neighbour have a way to node that we do not know of? Not if we are its only neighbour; nor if it is
+ * ours, and took back the way that it had. */
+PHX_PRIVATE int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* ---- advert.c */
@@ -177,8 +185,6 @@ PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct
 PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
 /* After phx__route_chores: links are asked for their round trip times, and what follows from these. */
 PHX_PRIVATE void phx__route_advert_times(struct phx__route *r, uint64_t now);
-/* Gives memory back; no index is `size` or above. */
-PHX_PRIVATE void phx__route_advert_fit(struct phx__route *r, uint32_t size);
 /* Is this neighbour known to be next to that node? */
 PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 /* Is there another way to this neighbour, as far as is known? */

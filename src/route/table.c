@@ -19,17 +19,44 @@ void phx__route_table_free(struct phx__route_table *t)
         phx__route_table_clear(t, i);
     phx__mem_put(t->mem, t->at, t->capacity * sizeof *t->at);
     phx__mem_put(t->mem, t->asks, t->ask_capacity * sizeof *t->asks);
+    phx__mem_put(t->mem, t->live, t->live_capacity * sizeof *t->live);
 }
 
 struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node)
 {
     uint32_t was = t->capacity;
 
-    if (phx__mem_grow(t->mem, &t->at, &t->capacity, node + 1, sizeof *t->at) != 0)
+    if (phx__mem_grow(t->mem, &t->live, &t->live_capacity, node + 1, sizeof *t->live) != 0
+        || phx__mem_grow(t->mem, &t->at, &t->capacity, node + 1, sizeof *t->at) != 0)
         return NULL;
     for (; was < t->capacity; was++)
         phx__route_table_clear(t, was);
     return &t->at[node];
+}
+
+void phx__route_table_wake(struct phx__route_table *t, uint32_t node)
+{
+    if (!t->at[node].is_live)
+        t->live[t->live_count++] = node;
+    t->at[node].is_live = 1;
+}
+
+void phx__route_table_rest(struct phx__route_table *t)
+{
+    uint32_t kept = 0;
+
+    t->mem->looks += t->live_count;
+    for (uint32_t i = 0; i < t->live_count; i++) {
+        struct phx__dest *d = &t->at[t->live[i]];
+        d->is_live = d->hops != PHX__UNREACHABLE || d->pos != PHX__TABLE_FAR || d->offer_count > 0
+                     || d->advertised != NULL
+                     || (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED)) != 0;
+        if (d->is_live)
+            t->live[kept++] = t->live[i];
+        else
+            d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
+    }
+    t->live_count = kept;
 }
 
 static size_t table_runs_size(uint32_t capacity)
@@ -166,6 +193,7 @@ void phx__route_table_drop_offers(struct phx__route_table *t, struct phx__dest *
     if (d->offer_count > 1)
         phx__mem_put(t->mem, d->offer.many, table_offers_size(d->offer.many->capacity));
     d->offer_count = 0;
+    d->offer.one.nbr = PHX__SELF; /* nobody has taken it back */
 }
 
 /* ---- What was advertised --------------------------------------------------------------------- */
@@ -273,9 +301,9 @@ int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
     int err = 0;
 
-    t->mem->looks += t->capacity;
-    for (uint32_t v = 0; v < t->capacity; v++)
-        if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
+    t->mem->looks += t->live_count;
+    for (uint32_t i = 0; i < t->live_count; i++)
+        if (phx__route_table_advertise(t, &t->at[t->live[i]], nbr, NULL) != 0)
             err = PHX_ENOMEM;
     return err;
 }

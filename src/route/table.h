@@ -67,7 +67,7 @@ struct phx__route_table_card {
 struct phx__dest {
     uint64_t incarnation;
     union {
-        struct phx__offer one; /* offer_count <= 1: no list for a single neighbour */
+        struct phx__offer one; /* offer_count <= 1: no list for a single neighbour; 0: the last one, over */
         struct phx__offer_list *many;
     } offer;
     struct phx__advertised_runs *advertised; /* NULL: nothing, to no neighbour */
@@ -82,13 +82,16 @@ struct phx__dest {
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
-    uint8_t card_own;      /* the owner itself has sent this card, over the link that is up */
+    unsigned card_own : 1; /* the owner itself has sent this card, over the link that is up */
+    unsigned is_live : 1;  /* in the table's list of those that are not at rest */
 };
 
 struct phx__route_table {
     struct phx__mem *mem;
     struct phx__dest *at; /* by node */
     uint32_t capacity;
+    uint32_t *live; /* in no order: what is not here is unreachable, and nothing is kept by neighbour */
+    uint32_t live_count, live_capacity;
     struct phx__ask *asks; /* in no order */
     uint32_t ask_count, ask_capacity;
 };
@@ -97,6 +100,10 @@ struct phx__route_table {
 PHX_PRIVATE void phx__route_table_free(struct phx__route_table *t);
 /* The destination, empty (flags 0) if the index is new. NULL: no memory. Moves the others in memory. */
 PHX_PRIVATE struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node);
+/* Puts a destination that was made into the list of the living. */
+PHX_PRIVATE void phx__route_table_wake(struct phx__route_table *t, uint32_t node);
+/* Takes those out of it that are at rest. */
+PHX_PRIVATE void phx__route_table_rest(struct phx__route_table *t);
 /* Empties the destination; its slot stays. */
 PHX_PRIVATE void phx__route_table_clear(struct phx__route_table *t, uint32_t node);
 

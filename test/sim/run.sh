@@ -429,6 +429,8 @@ campaign() {
     # Those known and dead are more than the links that a node once short of descriptors dares to make.
     sim SCENARIO=campaign NODES=24 SEED=1316
     sim SCENARIO=campaign NODES=24 SEED=1842
+    # A loss while a flow drained from its former link: it stayed there when that link went.
+    sim SCENARIO=campaign NODES=24 SEED=1271
     for rules in naive paper; do
         judged "sim campaign ROUTING=$rules" "$paper" SCENARIO=campaign NODES=12 SEEDS=30 ROUTING=$rules
     done

@@ -83,11 +83,11 @@ static void test_some_go(void)
     ok(last == count + 1 && k.p->ids.size == count + 2, "the first of them");
     ok(broken == MANY && back == 0, "no name is back: %u, %u", broken, back);
     k.p->mem.limit = 8 * (size_t)(150000 / 8 * 7 + 8);
-    phx__node_dead_note(k.p);
+    phx__node_dead_note(k.p, 1);
     known_steps(&k, 20);
     ok(known_nodes(&k, &last) == count, "they take seven eighths of what they may");
     k.p->mem.limit -= 8 * 1000;
-    phx__node_dead_note(k.p);
+    phx__node_dead_note(k.p, 1);
     known_steps(&k, 20);
     ok(known_nodes(&k, &last) < count, "and not less");
     count = known_nodes(&k, &last);

@@ -441,9 +441,10 @@ static void test_lines(void)
     }
     check(rig_init(&r, 0, 0) == 0, "begun");
     ok(r.k.lines.count == 64, "64 of them are remembered");
-    ok(phx__node_keys_may_log_dial(&r.k, &peer, -1000, MINUTE) == 0
-           && phx__node_keys_may_log_dial(&r.k, &peer, -1000, MINUTE) == -1
-           && phx__node_keys_may_log_dial(&r.k, &peer, -1001, MINUTE) == -1,
+    end = (struct phx__node_keys_end){ .peer = &peer, .dialer = 1 };
+    ok(phx__node_keys_may_log(&r.k, &end, -1000, MINUTE) == 0
+           && phx__node_keys_may_log(&r.k, &end, -1000, MINUTE) == -1
+           && phx__node_keys_may_log(&r.k, &end, -1001, MINUTE) == -1,
        "the host's own reasons for not dialling are one");
     rig_free(&r);
 }

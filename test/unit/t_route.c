@@ -327,7 +327,7 @@ static const struct script scripts[] = {
      "+b +c b:d5/1 ! b:d5/x c:d5/2 @d c:d6/2 @d",
      "b:c1/1* c:b1/1*,d5/2* b?d6 c?d6 d=5/x d=c6/3"},
     {"PITFALLS 7: forgotten after a day", "+b b:d5/1 ! b:d5/x ! 80000s @d 7000s @d",
-     "b?d0 b?d0 b?d0 b~ d=5/x d=?"},
+     "b~ d=5/x d=?"},
     {"rule a: j offers it as well", "+b +c b:d5/1 c:d5/2 !", "b:c1/1* c:b1/1*"},
     {"rule a: not if j is worse", "+b +c b:d5/1 c:d5/4 !", "b:c1/1* c:b1/1*,d5/2*"},
     {"rule b: w next to j offers it", "+b +c +e b:d5/1 e:d5/1 c:e1/1 !",

@@ -98,10 +98,11 @@ static uint32_t rig_neighbour(phx *ctx, uint32_t i)
     return i < r->nbr_count ? r->nbr[i] : PHX__NONE;
 }
 
-static int rig_is_busy(phx *ctx, uint32_t nbr)
+static int rig_is_vain(phx *ctx, uint32_t nbr, uint32_t node)
 {
     struct rig *r = (void *)ctx;
 
+    (void)node;
     return r->busy[nbr];
 }
 
@@ -134,7 +135,7 @@ static void rig_refute(phx *ctx, uint32_t nbr, const struct phx__request *q)
     say(r, "refuted:%u>%u ", (unsigned)q->seq, (unsigned)nbr);
 }
 
-static const struct phx__node_suspect_ops rig_ops = { rig_neighbour, rig_is_busy, rig_is_adjacent,
+static const struct phx__node_suspect_ops rig_ops = { rig_neighbour, rig_is_vain, rig_is_adjacent,
                                                       rig_accuse,    rig_alive,   rig_refute };
 
 /* Nodes 1 to 4 are neighbours, and 1 and 2 of each other. Node i lives its life 100 + i, with number 10. */

@@ -240,6 +240,74 @@ static double site_dies(uint32_t each)
     return work;
 }
 
+/* ---- A hub -------------------------------------------------------------------------------------- */
+
+/* A client of the hub that has come, holds a name, and goes. */
+static void come_and_go(struct net *n, struct phx_config *cfg, struct spot *s)
+{
+    net_start(n, s, cfg, 0);
+    net_must(phx_assume(s->p, 10 * s->host, 10 * s->host), "phx_assume");
+    net_run(n, 200 * MS);
+    net_leave(n, s);
+}
+
+/* What a hub that so many clients have left does for one more that comes and goes. */
+static double former(uint32_t clients)
+{
+    struct phx_config cfg;
+    struct net n;
+    struct spot *s;
+    double work;
+
+    net_config(&cfg);
+    net_new(&n, 3);
+    (void)net_add(&n, &cfg, 1);
+    (void)net_add(&n, &cfg, 0); /* one stays */
+    s = net_add(&n, &cfg, 0);
+    net_run(&n, SECOND);
+    net_leave(&n, s);
+    for (uint32_t i = 0; i < clients; i++)
+        come_and_go(&n, &cfg, s);
+    net_run(&n, 70 * SECOND);
+    net_start(&n, s, &cfg, 0);
+    net_run(&n, 10 * SECOND);
+    work = n.spots[0].work;
+    net_leave(&n, s);
+    net_run(&n, 5 * SECOND);
+    work = n.spots[0].work - work;
+    n.count = 2;
+    net_free(&n);
+    return work;
+}
+
+/* Half of a hub's clients die at once: the bytes that the living get, beside the 36 of one entry for each
+ * dead and survivor. */
+static double half_dies(uint32_t clients)
+{
+    struct phx_config cfg;
+    struct net n;
+    double bytes = 0;
+    uint32_t dead = clients / 2;
+
+    net_config(&cfg);
+    cfg.detector.interval_us = cfg.detector.insurance_us = 3600 * SECOND; /* no heartbeat comes between */
+    net_new(&n, clients + 1);
+    for (uint32_t i = 0; i <= clients; i++)
+        (void)net_add(&n, &cfg, i == 0);
+    net_until(&n, 0, clients, 1, clients + 1);
+    net_run(&n, 30 * SECOND);
+    for (uint32_t i = 0; i <= clients - dead; i++)
+        bytes -= (double)net_stats(&n.spots[i]).bytes_in;
+    for (uint32_t i = clients - dead + 1; i <= clients; i++)
+        net_crash(&n, i);
+    net_run(&n, 60 * SECOND);
+    n.count = clients - dead + 1;
+    for (uint32_t i = 0; i < n.count; i++)
+        bytes += (double)net_stats(&n.spots[i]).bytes_in;
+    net_free(&n);
+    return bytes / 36 / dead / (clients - dead);
+}
+
 /* ---- A full mesh -------------------------------------------------------------------------------- */
 
 enum event { JOIN, GOODBYE, DEATH };
@@ -331,6 +399,13 @@ struct turns {
     double bytes, work, allocs;
 };
 
+static void assume_all(struct net *n)
+{
+    net_must(phx_assume(n->spots[0].p, 0, 1000000), "phx_assume");
+    net_touch(n, &n->spots[0]);
+    net_run(n, SECOND);
+}
+
 /* So many messages of 8 bytes in turn to as many names of one node, as fast as they go. */
 static void send_in_turn(struct net *n, uint32_t names, uint32_t messages)
 {
@@ -362,9 +437,7 @@ static struct turns in_turn(uint32_t names)
 
     net_config(&cfg);
     net_mesh(&n, &cfg, 2, 0);
-    net_must(phx_assume(n.spots[0].p, 0, 1000000), "phx_assume");
-    net_touch(&n, &n.spots[0]);
-    net_run(&n, SECOND);
+    assume_all(&n);
     send_in_turn(&n, names, names > messages ? names : messages);
     t.bytes = (double)net_stats(&n.spots[1]).bytes_out;
     t.work = n.spots[0].work + n.spots[1].work;
@@ -436,6 +509,53 @@ static double cast_wide(uint32_t ranges)
     return work;
 }
 
+/* Messages with a token to `names` names of one node: memory of the sender and its target 11 s after all have
+ * arrived, beside what it was before. held: nobody has the names until all are sent. */
+static double after_peak(uint32_t messages, int held)
+{
+    struct phx_config cfg;
+    struct net n;
+    size_t before;
+
+    net_config(&cfg);
+    cfg.window = cfg.hold_bytes = 1u << 30;
+    net_mesh(&n, &cfg, 2, 0);
+    if (!held)
+        assume_all(&n);
+    net_must(phx_send(n.spots[1].p, FAR - 1, 1, 0, "8 bytes", 8), "phx_send");
+    net_touch(&n, &n.spots[1]);
+    net_run(&n, 20 * SECOND);
+    before = net_stats(&n.spots[0]).mem_bytes + net_stats(&n.spots[1]).mem_bytes;
+    n.spots[0].messages = 0;
+    for (uint32_t i = 0; i < messages; i++) {
+        struct iovec iov = { (void *)(uintptr_t)"8 bytes", 8 };
+        struct phx_outgoing o = { .to = held ? i : 1, .token = i + 1, .iov = &iov, .iov_count = 1 };
+
+        net_must(phx_sendv(n.spots[1].p, &o), "phx_sendv");
+    }
+    net_touch(&n, &n.spots[1]);
+    if (held)
+        assume_all(&n);
+    for (uint32_t i = 0; i < 600 && n.spots[0].messages < messages; i++)
+        net_run(&n, SECOND);
+    net_run(&n, 11 * SECOND);
+    if (n.spots[0].messages < messages)
+        net_die("not all messages came");
+    before = (net_stats(&n.spots[0]).mem_bytes + net_stats(&n.spots[1]).mem_bytes) * 1000 / before;
+    net_free(&n);
+    return (double)before / 1000;
+}
+
+static double after_tokens(uint32_t messages)
+{
+    return after_peak(messages, 0);
+}
+
+static double after_held(uint32_t messages)
+{
+    return after_peak(messages, 1);
+}
+
 /* How many names there are that send again, each once, when they may. */
 static uint8_t said[100000];
 static uint32_t unsaid;
@@ -464,9 +584,7 @@ static double waiters(uint32_t names)
     net_config(&cfg);
     cfg.window = 1u << 20;
     net_mesh(&n, &cfg, 2, 0);
-    net_must(phx_assume(n.spots[0].p, 0, 1000000), "phx_assume");
-    net_touch(&n, &n.spots[0]);
-    net_run(&n, SECOND);
+    assume_all(&n);
     memset(said, 0, sizeof said);
     n.spots[1].on_writable = send_again;
     unsaid = names;
@@ -500,6 +618,10 @@ static const struct row rows[] = {
       { 0, 1000, 10000, 100000 }, { 0, 100, 1000, 10000 }, 1, 2 },
     { "a site dies, messages held and ranges known", site_dies,
       { 10, 100, 1000, 10000 }, { 10, 100, 1000, 3000 }, 1, 3 },
+    { "a client leaves a hub, of former clients", former,
+      { 10, 100, 1000, 5000 }, { 10, 30, 100, 300 }, 1, 1.5 },
+    { "half of a hub's clients die, bytes beside 36 for each of both halves", half_dies,
+      { 100, 200, 300, 1000 }, { 30, 40, 50, 60 }, 0, 1.2 },
     { "frames of each of a mesh for one join", join_frames,
       { 50, 75, 100, 200 }, { 10, 20, 30, 40 }, 0, 5 },
     { "work of each of a mesh for one join", join_work,
@@ -526,6 +648,10 @@ static const struct row rows[] = {
       { 100, 1000, 10000, 100000 }, { 10, 100, 1000, 5000 }, 0, 3 },
     { "the first look-up after a joiner, of ranges known", joiner,
       { 1000, 10000, 50000, 100000 }, { 100, 1000, 5000, 10000 }, 1, 2 },
+    { "memory after so many tokens, beside before", after_tokens,
+      { 1000, 10000, 100000, 1000000 }, { 1000, 3000, 10000, 30000 }, 0, 1.2 },
+    { "memory after so many names held, beside before", after_held,
+      { 1000, 3000, 10000, 100000 }, { 1000, 3000, 10000, 20000 }, 0, 1.2 },
     { "a cast to four members, of ranges known", cast_wide,
       { 40, 4000, 40000, 200000 }, { 40, 400, 4000, 20000 }, 1, 2 },
     { "calls of on_writable for a name that waits", waiters,

@@ -134,30 +134,48 @@ void net_config(struct phx_config *cfg)
     cfg->on_done = spot_done;
 }
 
-struct spot *net_add(struct net *n, struct phx_config *cfg, int listens)
+void net_start(struct net *n, struct spot *s, struct phx_config *cfg, int listens)
 {
-    struct spot *s = &n->spots[n->count];
     struct world_app app = { .state = s, .step = spot_step, .deadline = spot_deadline };
     struct phx_address a;
     char text[PHX_ADDRESS_TEXT];
 
-    s->host = world_host_add(n->w, 0, 0);
-    if (s->host == WORLD_NONE)
-        net_die("no room for one more host");
     world_begin(n->w, s->host);
     cfg->os = &n->w->hosts[s->host].os;
     cfg->alloc = &n->w->hosts[s->host].alloc;
     cfg->user = s;
     net_must(phx_new(&s->p, cfg, n->w->now), "phx_new");
-    n->count++;
     world_address(n->w, s->host, PORT, &a);
     if (listens)
         net_must(phx_listen(s->p, phx_address_text(&a, text)), "phx_listen");
     world_address(n->w, n->spots[0].host, PORT, &a);
-    if (n->count > 1)
+    if (s != &n->spots[0])
         net_must(phx_join(s->p, phx_address_text(&a, text)), "phx_join");
     world_attach(n->w, s->host, &app);
+}
+
+struct spot *net_add(struct net *n, struct phx_config *cfg, int listens)
+{
+    struct spot *s = &n->spots[n->count++];
+
+    s->host = world_host_add(n->w, 0, 0);
+    if (s->host == WORLD_NONE)
+        net_die("no room for one more host");
+    net_start(n, s, cfg, listens);
     return s;
+}
+
+void net_leave(struct net *n, struct spot *s)
+{
+    net_must(phx_close(s->p, SECOND), "phx_close");
+    net_touch(n, s);
+    net_run(n, 50 * MS);
+    if (!phx_closed(s->p))
+        net_die("a node does not close");
+    phx_free(s->p);
+    s->p = NULL;
+    world_end(n->w, s->host);
+    net_run(n, 50 * MS);
 }
 
 void net_crash(struct net *n, uint32_t i)

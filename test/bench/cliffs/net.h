@@ -33,6 +33,10 @@ void net_free(struct net *n);
 void net_config(struct phx_config *cfg);
 /* One more node, a member of what host 0 is the hub of. It runs from the next net_run on. */
 struct spot *net_add(struct net *n, struct phx_config *cfg, int listens);
+/* The spot's host begins another process, with a new id. */
+void net_start(struct net *n, struct spot *s, struct phx_config *cfg, int listens);
+/* Its process says goodbye and ends. */
+void net_leave(struct net *n, struct spot *s);
 void net_crash(struct net *n, uint32_t i);
 void net_run(struct net *n, uint64_t us);
 /* The host of this spot did something. */
