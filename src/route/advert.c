@@ -142,7 +142,7 @@ static int advert_is_choice(const struct phx__route *r, uint32_t v, const struct
     const struct phx__dest *d = &r->table.at[v];
     const struct phx__offer *h = phx__route_table_offer(d, j->node);
 
-    if (d->next == j->node || (h != NULL && h->hops <= d->hops))
+    if (h != NULL && h->hops <= d->hops)
         return 0;
     if (d->hops == 1)
         return j->neighbourhood != 0 && !advert_says_next(r, v, j->node) && !advert_surrounds(r, j, v);

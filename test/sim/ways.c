@@ -1,6 +1,7 @@
 /* ways.c - scenarios about round trip times as a second metric: cfg.rtt_metric, promise 29. */
 #include "story.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { HERE, LEFT, RIGHT, THERE }; /* host 0 and host 3, which only the two between them reach */
@@ -58,6 +59,22 @@ static int both_by_right(struct sim *s)
     return both_by(s, RIGHT);
 }
 
+/* Do phx_explain and phx_dump tell how long the way takes, some 200 ms? */
+static int is_shown(struct sim *s)
+{
+    static char text[1 << 16];
+    const char *at;
+    struct phx_id id;
+
+    phx_self(s->nodes[THERE].p, &id);
+    phx_explain(s->nodes[HERE].p, &id, text, sizeof text);
+    at = strstr(text, "\nrtt: ");
+    if (at == NULL || atol(at + 6) < 190000 || atol(at + 6) > 230000)
+        return 0;
+    phx_dump(s->nodes[HERE].p, PHX_DUMP_JSON, text, sizeof text);
+    return strstr(text, ",\"rtt_us\":2") != NULL || strstr(text, ",\"rtt_us\":19") != NULL;
+}
+
 /* How often a way changes in ten minutes. */
 static uint32_t changes(struct sim *s)
 {
@@ -91,6 +108,7 @@ void tell_two_ways(struct sim *s)
     run_for(s, 5 * MINUTE); /* what is smoothed has come to where it is then */
     distance(s, LEFT, 85 * MS); /* 170 ms in place of 200, what was told is off by an eighth */
     run_for(s, 10 * MINUTE);
+    bar(s, "two_ways not shown", !is_shown(s), 0);
     bar(s, "two_ways left for one 15 % better", !both_by(s, RIGHT), 0);
     s->w->o.jitter_us = 10000; /* of each of four ways: a tenth */
     run_for(s, 5 * MINUTE);

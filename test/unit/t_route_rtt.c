@@ -16,7 +16,7 @@ static struct host *h;
 static struct phx__route *r;
 static uint32_t asked[WORLD_MAX]; /* heartbeats with REPLY, by rank */
 static uint32_t entries;          /* and of these with a time, and the last time told */
-static uint32_t timed, told;
+static uint32_t timed, told, leaked; /* leaked: to one without the option */
 
 static void hear(void)
 {
@@ -29,6 +29,7 @@ static void hear(void)
             for (uint32_t i = 0; n->kind == NOTE_UPDATE && i < n->count; i++) {
                 entries++;
                 timed += n->items[i].e.rtt != 0;
+                leaked += n->items[i].e.rtt != 0 && to == 4;
                 told = n->items[i].e.rtt != 0 ? n->items[i].e.rtt : told;
             }
             note_free(n);
@@ -260,6 +261,9 @@ static void test_choice(void)
     tell(slow, 9, 2, 1, 17);
     wait(2 * ROUND);
     ok(next_of(9) == fast && way_us(9) == 20000, "20 ms in place of 27: it changes");
+    tell(slow, 9, 2, 1, 0);
+    wait(2 * ROUND);
+    ok(next_of(9) == fast, "nor for one that is not known");
     tell(slow, 9, 2, 1, 10);
     wait(2 * ROUND);
     ok(next_of(9) == fast, "the same: it stays");
@@ -383,6 +387,51 @@ static void test_jitter(void)
 
 /* ---- What is told */
 
+static void test_covered(void)
+{
+    /* Goal: a way that others tell as well is told to one with the option, once for each number, when the
+     * table has been quiet; not to one without. Method: 9 is 2 hops away through 1; neighbour 3 has it in 2
+     * hops, too, and is next to 2 and 4, of which 4 does not have the option. */
+    begin(1);
+    up(1, 1);
+    up(3, 1);
+    tell(1, 9, 2, 1, 20);
+    tell(3, 9, 2, 2, 20);
+    tell(3, 2, 2, 1, 5);
+    tell(3, 4, 2, 1, 5);
+    wait(PHX__SECOND / 2);
+    up(2, 1);
+    up(4, 0);
+    hear();
+    wait(ROUND / 2);
+    for (uint32_t k = 1; k < 5; k++)
+        sample(k, 10 * MS);
+    hear();
+    leaked = 0;
+    tell(1, 9, 3, 1, 20);
+    tell(3, 9, 3, 2, 20);
+    wait(ROUND - PHX__SECOND);
+    hear();
+    ok(timed == 0, "not at once: %u", timed);
+    wait(3 * ROUND);
+    hear();
+    ok(timed > 0 && phx__route_table_advertised(&r->table.at[node_of(9)], node_of(2)) != NULL
+           && phx__route_table_advertised(&r->table.at[node_of(9)], node_of(2))->rtt == 300,
+       "told to 2 when the table was quiet");
+    ok(phx__route_table_advertised(&r->table.at[node_of(9)], node_of(4)) == NULL && leaked == 0,
+       "not to 4, which has not the option");
+    wait(10 * ROUND);
+    hear();
+    ok(entries == 0, "once");
+    tell(1, 9, 4, 1, 20);
+    tell(3, 9, 4, 2, 20);
+    wait(4 * ROUND);
+    hear();
+    ok(timed == 1 && phx__route_table_advertised(&r->table.at[node_of(9)], node_of(2))->seq == 4,
+       "and once for a newer number: %u", timed);
+    end();
+}
+
 static void test_told(void)
 {
     /* Goal: who is told which time: one that has the option, and may use our way; as far as it is known.
@@ -455,5 +504,6 @@ int main(void)
     test_floor();
     test_jitter();
     test_told();
+    test_covered();
     return test_end();
 }
