@@ -429,6 +429,14 @@ static void test_covered(void)
     hear();
     ok(timed == 1 && phx__route_table_advertised(&r->table.at[node_of(9)], node_of(2))->seq == 4,
        "and once for a newer number: %u", timed);
+    tell(1, 8, 2, 1, 30);
+    wait(3 * ROUND);
+    hear();
+    tell(1, 8, 3, 1, 30);
+    wait(PHX__SECOND);
+    hear();
+    ok(entries == 3 && timed == 2 && leaked == 0, "news of 8 go to 2, 3 and 4, to 4 without a time: %u, %u",
+       entries, timed);
     end();
 }
 
