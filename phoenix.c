@@ -38,13 +38,17 @@
 #define PHX_PRIVATE extern
 #endif
 
-/* Functions of starts, ends and questions: the compiler makes them small and not fast. */
+/* Functions of starts, ends and questions: the compiler makes them small and not fast. Those apart are called
+ * in so many places that a copy in each would be large. */
 #ifdef __clang__
 #define PHX__COLD __attribute__((cold, minsize))
+#define PHX__APART __attribute__((noinline))
 #elif defined(__GNUC__)
 #define PHX__COLD __attribute__((cold))
+#define PHX__APART __attribute__((noinline))
 #else
 #define PHX__COLD
+#define PHX__APART
 #endif
 
 /* Programmer errors. On by default in tests; a host may define its own before compiling phoenix.c. */
@@ -87,6 +91,7 @@ enum phx__timer_kind {
     PHX__TIMER_ROUTE_TELL,
     PHX__TIMER_ROUTE_CHORE,
     PHX__TIMER_DIAL,
+    PHX__TIMER_HUBS,       /* the host may be asked for hubs */
     PHX__TIMER_DETECT_LINK, /* arg: node */
     PHX__TIMER_DETECT_NODE, /* arg: node */
     PHX__TIMER_POST,      /* arg: node */
@@ -786,17 +791,19 @@ PHX_PRIVATE void phx__wire_route_claim(const struct phx__card *card, uint32_t i,
 /* One line of a routing update. */
 #define PHX__ENTRY_CARD 1u      /* the card follows in the entry */
 #define PHX__ENTRY_CARD_SENT 2u /* the card came just before, in CARD frames */
+#define PHX__ENTRY_RTT 4u       /* the round trip time follows: only to one that has PHX__FEATURE_RTT */
 struct phx__entry {
     struct phx_id id;
     uint64_t incarnation;
     uint32_t seq;
     uint8_t hops; /* the sender's distance; PHX__UNREACHABLE: none */
     uint8_t flags;
+    uint16_t rtt;          /* of the sender's way, in units of 100 us; 0: not told */
     uint32_t card_version; /* the sender's copy; 0: it has none */
     const uint8_t *card;   /* NULL if not attached */
     uint32_t card_size;
 };
-#define PHX__ENTRY_SIZE 34u /* without card, which adds 4 and its bytes */
+#define PHX__ENTRY_SIZE 34u /* without card, which adds 4 and its bytes, and round trip time, which adds 2 */
 /* An UPDATE: begin it, put entries, and end it with phx__wire_end. */
 PHX_PRIVATE size_t phx__wire_route_begin_update(struct phx__writer *w);
 PHX_PRIVATE void phx__wire_route_put_entry(struct phx__writer *w, const struct phx__entry *e);
@@ -842,11 +849,12 @@ PHX_PRIVATE int phx__wire_route_next_summary_line(struct phx__reader *r, struct 
 #define PHX__NONCE 16
 #define PHX__MAC 32
 
+#define PHX__FEATURE_RTT 1u /* in HELLO and ANSWER: entries may come with round trip times */
 struct phx__hello {
     uint32_t magic;
     uint16_t version_min, version_max;
     uint8_t cluster[8]; /* first bytes of SHA-256 of the cluster's name: a quick no, not a proof */
-    uint32_t features;  /* zero for now; unknown bits are ignored */
+    uint32_t features;  /* PHX__FEATURE_*; unknown bits are ignored */
     struct phx_id id;
     uint64_t incarnation;
     uint8_t nonce[PHX__NONCE];
@@ -858,6 +866,7 @@ struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an
 struct phx__standing {
     uint32_t seq, card_version;
     uint32_t have; /* mark of the other's card that it has; 0: none */
+    uint32_t features; /* PHX__FEATURE_*, as in HELLO or ANSWER before it */
 };
 struct phx__answer {
     uint16_t version; /* the one both speak */
@@ -1370,6 +1379,11 @@ struct phx__link_resumed {
     uint32_t size;
 };
 
+struct phx__link_greeting { /* what each HELLO says of the cluster, and of this node */
+    uint8_t cluster[8];
+    uint32_t features;
+};
+
 struct phx__link_set {
     struct phx__mem *mem;
     struct phx_os *os;
@@ -1380,7 +1394,7 @@ struct phx__link_set {
     const struct phx_key *keys;                /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */
     struct phx__hmac begun[PHX__LINK_KEYS];    /* of each key, or of the empty one: nothing hashed yet */
-    uint8_t cluster_tag[8];                    /* what a HELLO says of the cluster */
+    struct phx__link_greeting greeting;
     struct phx__tls_set *tls;                  /* NULL: no link has TLS */
     const struct phx_id *self;
     uint64_t incarnation;
@@ -1532,6 +1546,7 @@ struct phx__offer {
     uint32_t nbr; /* node */
     uint32_t seq;
     uint8_t hops; /* the neighbour's distance */
+    uint16_t rtt; /* what it said of the round trip; 0: nothing. See rtt.c */
 };
 
 struct phx__offer_list {
@@ -1545,6 +1560,7 @@ struct phx__advertised {
     uint32_t want; /* with asked: the least number that was asked for; else 0 */
     uint8_t hops;  /* PHX__UNREACHABLE: the neighbour uses no route that we advertised */
     uint8_t asked; /* an entry is due even if the neighbour seems not to need one */
+    uint16_t rtt;  /* see rtt.c */
 };
 
 /* The same was advertised to neighbours first..last. */
@@ -1588,9 +1604,10 @@ struct phx__route_table_card {
 struct phx__dest {
     uint64_t incarnation;
     union {
-        struct phx__offer one; /* offer_count <= 1: no list for a single neighbour */
-        struct phx__offer_list *many;
+        struct phx__offer one; /* offer_count <= 1: no list for a single neighbour; 0: the last one, over */
+        uint32_t many[2];      /* the bytes of a pointer to the list, in less room than that would take here */
     } offer;
+    uint32_t live; /* the next one in the ring of the living; PHX__NONE: not in it */
     struct phx__advertised_runs *advertised; /* NULL: nothing, to no neighbour */
     struct phx__route_table_card *card;      /* NULL: none */
     uint32_t since; /* when it was last found unreachable, in whole seconds */
@@ -1610,6 +1627,8 @@ struct phx__route_table {
     struct phx__mem *mem;
     struct phx__dest *at; /* by node */
     uint32_t capacity;
+    /* The ring of the living, from ourselves on: of others there is no way, nor anything kept by neighbour. */
+    uint32_t live_count, live_last;
     struct phx__ask *asks; /* in no order */
     uint32_t ask_count, ask_capacity;
 };
@@ -1618,6 +1637,10 @@ struct phx__route_table {
 PHX_PRIVATE void phx__route_table_free(struct phx__route_table *t);
 /* The destination, empty (flags 0) if the index is new. NULL: no memory. Moves the others in memory. */
 PHX_PRIVATE struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node);
+/* Puts a destination that was made into the ring of the living. */
+PHX_PRIVATE void phx__route_table_wake(struct phx__route_table *t, uint32_t node);
+/* Takes those out of it that are at rest. */
+PHX_PRIVATE void phx__route_table_rest(struct phx__route_table *t);
 /* Empties the destination; its slot stays. */
 PHX_PRIVATE void phx__route_table_clear(struct phx__route_table *t, uint32_t node);
 
@@ -1658,6 +1681,57 @@ PHX_PRIVATE int phx__route_table_has_left(const struct phx__dest *d);
 
 #endif
 
+/* ======== src/route/rtt.h ======== */
+/* rtt.h - BRAIN: round trip times, by which a node may choose among next hops that are equally near. */
+#ifdef PHX_LINES
+#line 1 "src/route/rtt.h"
+#endif
+#ifndef PHX_ROUTE_RTT_H
+#define PHX_ROUTE_RTT_H
+/* include "base/mem.h" */
+/* include "route/table.h" */
+
+/* Ten seconds are a round. In each second a tenth of the links is asked, but no more than 16. */
+#define PHX__RTT_TICK PHX__SECOND
+#define PHX__RTT_ROUND 10u
+#define PHX__RTT_ASKED_MOST 16u
+
+struct phx__route_rtt_link {
+    uint32_t smooth; /* microseconds, times 8; 0: not known */
+    uint32_t asked;  /* the clock in the heartbeat that is to be answered; 0: none */
+};
+
+struct phx__route_rtt {
+    int on;
+    int telling;         /* the next flush tells ways that are only a choice */
+    uint64_t at;         /* the next links are asked */
+    uint32_t turn, ticks;
+    struct phx__route_rtt_told {
+        uint32_t seq; /* at which it was told as a choice */
+        uint16_t way; /* what neighbours are told of our way to it */
+    } *told;          /* by node */
+    uint32_t capacity;
+};
+
+/* A question leaves: the clock that goes with it. Is its answer still to come? An answer with that clock. */
+PHX_PRIVATE uint32_t phx__route_rtt_ask(struct phx__route_rtt_link *l, uint64_t now);
+PHX_PRIVATE int phx__route_rtt_waits(const struct phx__route_rtt_link *l, uint64_t now);
+PHX_PRIVATE void phx__route_rtt_answer(struct phx__route_rtt_link *l, uint32_t echo, uint64_t now);
+
+/* How long a way is, over this link and as its other end has offered it; 0: not known. In microseconds. */
+PHX_PRIVATE uint32_t phx__route_rtt_way(const struct phx__route_rtt_link *l, const struct phx__offer *h);
+PHX_PRIVATE uint64_t phx__route_rtt_us(uint32_t way);
+/* Is way a faster than way b, the one in use (-1), not to be taken (1), or the same (0)? */
+PHX_PRIVATE int phx__route_rtt_compare(uint32_t a, uint32_t b);
+
+/* What neighbours are told of the way to a node; whether that has just become something else, since our way
+ * takes so long, or its number, if seq is not 0. */
+PHX_PRIVATE uint16_t phx__route_rtt_told(const struct phx__route_rtt *t, uint32_t node);
+PHX_PRIVATE int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem, uint32_t node,
+                                    uint32_t way, uint32_t seq);
+
+#endif
+
 /* ======== src/route/route.h ======== */
 /* route.h - BRAIN: optimized DSDV: the next hop for each destination, and what to advertise to whom. */
 #ifdef PHX_LINES
@@ -1667,6 +1741,7 @@ PHX_PRIVATE int phx__route_table_has_left(const struct phx__dest *d);
 #define PHX_ROUTE_ROUTE_H
 /* include "base/rnd.h" */
 /* include "route/gap.h" */
+/* include "route/rtt.h" */
 /* include "route/table.h" */
 /* include "base/timer.h" */
 /* include "wire/link.h" */
@@ -1690,6 +1765,7 @@ struct phx__route_hello {
     uint64_t incarnation;
     uint32_t seq, card; /* the peer's number, and the version of its card */
     uint32_t told_seq, told_card;
+    int metric; /* both have PHX__FEATURE_RTT */
 };
 
 struct phx__route_nbr {
@@ -1698,8 +1774,11 @@ struct phx__route_nbr {
     uint8_t disagreed;   /* consecutive beats whose digest was not ours */
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
     uint8_t held;        /* entries are held back until its neighbourhood is known */
+    uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t relinked;    /* entries are due again: check every destination */
+    uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
     uint32_t leads_to;   /* scratch */
+    struct phx__route_rtt_link rtt;
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
     uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
@@ -1719,6 +1798,7 @@ struct phx__route_lost {
     uint64_t *at;
     uint32_t count, capacity;
     uint64_t naming; /* the hash that the next beat tells as lost; 0: none */
+    int leftover;    /* a former neighbour's advertised entries are still there, for lack of memory */
 };
 
 /* When a flush advertises, and what waits for it. */
@@ -1730,6 +1810,7 @@ struct phx__route_pace {
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
+    uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
 };
 
@@ -1780,9 +1861,9 @@ struct phx__route {
     uint64_t moved;         /* when the table last changed */
     uint32_t lapsed;        /* destinations with PHX__DEST_LAPSED */
     struct phx__route_lost lost;
-    int leftover;           /* a former neighbour's advertised entries are still there, for lack of memory */
     struct phx__route_pace pace;
     struct phx__route_rise rise;
+    struct phx__route_rtt rtt;
     struct phx__route_counters counters;
 #ifdef PHX_PAPER
     const struct phx__route_rules *rules; /* NULL: this room's own */
@@ -1819,6 +1900,7 @@ PHX_PRIVATE uint32_t phx__route_chores(struct phx__route *r, uint64_t now);
 /* Is there no way to it, and nothing left to tell of it? Forgets it; its index must be dropped. */
 PHX_PRIVATE int phx__route_is_forgettable(const struct phx__route *r, uint32_t node);
 PHX_PRIVATE void phx__route_forget(struct phx__route *r, uint32_t node);
+
 /* Gives memory back; no index is `size` or above. */
 PHX_PRIVATE void phx__route_fit(struct phx__route *r, uint32_t size);
 
@@ -1830,18 +1912,23 @@ PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
 PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node);
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
+/* Can the neighbour have a way to node that we do not know of? Not if we are its only neighbour; nor if it is
+ * ours, and took back the way that it had. */
+PHX_PRIVATE int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node);
 PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* ---- advert.c */
 
 /* When the inbox is empty, and PHX__TIMER_ROUTE_TELL: advertises what is due, or sets that timer. */
 PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
+/* After phx__route_chores: links are asked for their round trip times, and what follows from these. */
+PHX_PRIVATE void phx__route_advert_times(struct phx__route *r, uint64_t now);
 /* Is this neighbour known to be next to that node? */
 PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 /* Is there another way to this neighbour, as far as is known? */
 PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr);
 
-/* ---- For advert.c */
+/* ---- For advert.c and explain.c */
 
 /* When the table will be quiet: digests mean something then, and our neighbourhood is worth sending. */
 PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
@@ -1852,6 +1939,10 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 /* Puts a node into the list of those with this flag, if it is not there. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
                                uint32_t node);
+/* Takes the preferred one of next hops that are as near and feasible. */
+PHX_PRIVATE void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now);
+/* See phx__route_rtt_way; through PHX__NONE: 0. */
+PHX_PRIVATE uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr);
 /* Is a distance at this number below the feasible distance? */
 PHX_PRIVATE int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, uint8_t hops);
 
@@ -2416,6 +2507,7 @@ struct phx__dial {
     struct phx__ratelimit rate; /* of dials at addresses that others told */
     uint64_t room_at;           /* no slot gives way before; UINT64_MAX: not known */
     uint32_t links;
+    uint32_t ask_timer;         /* PHX__TIMER_HUBS; PHX__NONE: nobody is asked for hubs */
     struct phx__dial_queue {
         uint32_t head, tail; /* targets that are due; PHX__NONE */
     } queue[2];              /* what cannot wait; first dials of nodes that can be reached */
@@ -2428,6 +2520,10 @@ PHX_PRIVATE int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct
                                struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
                                const struct phx__dial_limits *limits, const struct phx__dial_ops *ops);
 PHX_PRIVATE void phx__dial_free(struct phx__dial *d);
+/* From now on there is PHX__TIMER_HUBS. PHX_ENOMEM. */
+PHX_PRIVATE int phx__dial_ask_for_hubs(struct phx__dial *d);
+/* PHX__TIMER_HUBS fired: 1 if the host is to be asked, and the next time is not before retry_max is over. */
+PHX_PRIVATE int phx__dial_lacks_hubs(struct phx__dial *d);
 /* A hub: dialled at once and for ever. The same addresses again are no second hub. Keeps at most
  * PHX__DIAL_ADDRESSES. PHX_EINVAL (none), PHX_ELIMIT, PHX_ENOMEM. */
 PHX_PRIVATE int phx__dial_hub(struct phx__dial *d, const struct phx_address *a, uint32_t count);
@@ -2973,6 +3069,7 @@ struct phx__post_peer {
     struct phx__post_transit transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
+    uint32_t line;    /* as a neighbour: its first line of the CAST frame at hand, + 1 */
     size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it ... */
     int large;        /* ... beside one message that is above all that may */
     uint64_t key; /* by which it is to tell its flow to us; 0: none so far */
@@ -3128,9 +3225,6 @@ PHX_PRIVATE int phx__post_outcome_may_call(struct phx__post *p, int share, uint3
 #define PHX_POST_SCHED_H
 /* include "post/state.h" */
 
-/* Frames of this size may be kept in the block they were read into, which they pin as a whole. */
-#define PHX__LEND_LEAST 32768u
-
 #define PHX__PEER_OF(link, member) \
     ((struct phx__post_peer *)(void *)((char *)(link) - offsetof(struct phx__post_peer, member)))
 
@@ -3176,9 +3270,11 @@ PHX_PRIVATE void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer 
 /* A frame for another node: 0 queued, else why it was dropped. */
 PHX_PRIVATE int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
                                         const struct phx__frame *f);
-/* Queues the lines of a CAST frame whose next hop is hop[from] as a frame of their own. */
-PHX_PRIVATE void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f,
-                                         const struct phx__wire_cast *c, const uint32_t *hop, uint32_t from);
+/* Queues the lines of a CAST frame that go to this neighbour as a frame of their own: from peer->line on, which
+ * it clears; next: for each of them the next one + 1, or 0. */
+PHX_PRIVATE void phx__post_sched_forward(struct phx__post *p, struct phx__post_peer *peer,
+                                         const struct phx__frame *f, const struct phx__wire_cast *c,
+                                         const uint32_t *next);
 
 /* Appends about `budget` bytes of frames whose next hop is nbr to the link's queue. The bytes, or 0. */
 PHX_PRIVATE size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slices *out,
@@ -3346,7 +3442,7 @@ struct phx__node_keys {
     uint8_t pool[512];           /* random bytes; to ask the system for each nonce costs three calls */
     size_t pool_left;
 };
-/* A connection that ends before it was a link. */
+/* A connection, or a dial, that ends before it was a link. */
 struct phx__node_keys_end {
     const struct phx_address *peer;
     const char *why;      /* more about the reason, or NULL */
@@ -3374,9 +3470,6 @@ PHX_PRIVATE int phx__node_keys_random(struct phx__node_keys *k, void *out, size_
 /* May this end be logged? The number of those like it that were not logged before, or -1: no. */
 PHX_PRIVATE int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end,
                                            int reason, uint64_t now);
-/* The same of a dial that did not become a connection. */
-PHX_PRIVATE int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_address *to,
-                                                int reason, uint64_t now);
 
 #endif
 
@@ -3490,7 +3583,7 @@ struct phx__node_env {
 
 struct phx__node_suspect_ops {
     uint32_t (*neighbour)(phx *ctx, uint32_t i); /* one after another, from 0; then PHX__NONE */
-    int (*is_busy)(phx *ctx, uint32_t nbr); /* it has announced a pause */
+    int (*is_vain)(phx *ctx, uint32_t nbr, uint32_t node); /* it is busy, or knows no more of node */
     int (*is_adjacent)(phx *ctx, uint32_t nbr, uint32_t other); /* has it a link with the other? */
     /* This accuser says that the node is silent: 1 if that is taken seriously. A sign of life came. */
     int (*accuse)(phx *ctx, uint32_t node, uint32_t accuser);
@@ -3732,6 +3825,8 @@ struct phx__peers {
     struct phx__history *history;
     uint32_t history_count, history_capacity;
     uint64_t dead_at; /* when to look at those that failed or left; 0: none did */
+    uint64_t fit_at;  /* memory is not given back before */
+    size_t dead_bytes; /* what the dead that were looked at take, or more */
     uint64_t vain_at; /* all were looked through for one to forget, in vain: not again in this step */
 };
 
@@ -3975,8 +4070,8 @@ PHX_PRIVATE uint32_t phx__node_next(phx *p, const struct phx_id *id); /* the nex
 PHX_PRIVATE void phx__node_dead_make_room(phx *p, const struct phx_id *id);
 /* Forgets a node that routing has forgotten. */
 PHX_PRIVATE void phx__node_dead_forget(phx *p, uint32_t node);
-/* Some node has failed or left, or a link is down; PHX__TIMER_ROUTE_CHORE. */
-PHX_PRIVATE void phx__node_dead_note(phx *p);
+/* The node has failed or left, or its link is down; PHX__TIMER_ROUTE_CHORE. */
+PHX_PRIVATE void phx__node_dead_note(phx *p, uint32_t node);
 PHX_PRIVATE void phx__node_dead_due(phx *p);
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
@@ -4132,7 +4227,7 @@ static size_t mem_rounded(size_t size)
     return (size + step - 1) / step * step;
 }
 
-int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
+PHX__APART int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
 {
     size_t kept = m->limit / 8, most = SIZE_MAX - MEM_HEAD - kept;
 
@@ -4389,7 +4484,7 @@ static uint32_t map_home(const struct phx__map *m, uint64_t key)
 }
 
 /* The slot that holds key, or the empty one (there is one) where it would go. The capacity must not be 0. */
-static uint32_t map_find(const struct phx__map *m, uint64_t key)
+PHX__APART static uint32_t map_find(const struct phx__map *m, uint64_t key)
 {
     uint32_t i = map_home(m, key);
 
@@ -4886,7 +4981,7 @@ void phx__sha_end(struct phx__sha *s, uint8_t out[32])
 }
 
 /* HMAC(key, text) = H(key ^ opad, H(key ^ ipad, text)). Both begin at once, so the key need not be kept. */
-void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
+PHX__COLD void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
 {
     uint8_t pad[64];
 
@@ -4910,7 +5005,7 @@ void phx__sha_hmac_init(struct phx__hmac *h, const void *key, size_t size)
 
 /* HMAC fills short keys up with zeros, so what ends in zeros would equal what does not, and no key a key of
  * zeros: the size is hashed first. */
-void phx__sha_key_init(struct phx__hmac *h, const void *key, size_t size)
+PHX__COLD void phx__sha_key_init(struct phx__hmac *h, const void *key, size_t size)
 {
     const uint8_t bytes[4] = { (uint8_t)size, (uint8_t)(size >> 8), (uint8_t)(size >> 16),
                                (uint8_t)(size >> 24) };
@@ -5190,17 +5285,11 @@ void phx__buf_block_retire(struct phx__block *b)
     release(b->data, b->capacity, b->arg);
 }
 
-void phx__buf_block_drop(struct phx__block *b)
+/* Freed first and released last: the host may do as it likes in there, even use up all memory. */
+PHX__APART static void buf_block_free(struct phx__block *b)
 {
-    struct phx__block last;
+    struct phx__block last = *b;
 
-    if (b == NULL)
-        return;
-    PHX_ASSERT(b->refs > 0);
-    if (--b->refs > 0)
-        return;
-    /* Freed first and released last: the host may do as it likes in there, even use up all memory. */
-    last = *b;
     if (last.release == NULL) {
         phx__mem_put_large(last.mem, b, sizeof *b + last.capacity);
     } else {
@@ -5208,6 +5297,13 @@ void phx__buf_block_drop(struct phx__block *b)
         last.mem->told++;
         last.release(last.data, last.capacity, last.arg);
     }
+}
+
+void phx__buf_block_drop(struct phx__block *b)
+{
+    PHX_ASSERT(b == NULL || b->refs > 0);
+    if (b != NULL && --b->refs == 0)
+        buf_block_free(b);
 }
 
 static void buf_free_copy(const void *data, size_t size, void *mem)
@@ -6521,7 +6617,8 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
 /* A card with no label, no address and no claim: flags, window, and the three counts. */
 #define WIRE_CARD_MIN 11u
 #define WIRE_CARD_FLAGS (PHX__CARD_RELAYS | PHX__CARD_LEFT)
-#define WIRE_ENTRY_FLAGS (PHX__ENTRY_CARD | PHX__ENTRY_CARD_SENT)
+#define WIRE_ENTRY_CARDS (PHX__ENTRY_CARD | PHX__ENTRY_CARD_SENT)
+#define WIRE_ENTRY_FLAGS (WIRE_ENTRY_CARDS | PHX__ENTRY_RTT)
 
 /* ---- Cards */
 
@@ -6703,7 +6800,10 @@ static int wire_entry_is_sound(const struct phx__entry *e)
     if (!phx__wire_is_honest(e->incarnation, e->seq)) /* its owner must be able to rise above these */
         return 0;
     /* The card is either here or went before, and a card has a version. */
-    if (e->flags == WIRE_ENTRY_FLAGS || (e->flags != 0 && e->card_version == 0))
+    if ((e->flags & WIRE_ENTRY_CARDS) == WIRE_ENTRY_CARDS
+        || ((e->flags & WIRE_ENTRY_CARDS) != 0 && e->card_version == 0))
+        return 0;
+    if ((e->flags & PHX__ENTRY_RTT) != 0 && e->rtt == 0)
         return 0;
     return (e->flags & PHX__ENTRY_CARD) == 0 || e->card_size >= WIRE_CARD_MIN;
 }
@@ -6716,6 +6816,8 @@ int phx__wire_route_next_entry(struct phx__reader *r, struct phx__entry *e)
     memset(e, 0, sizeof *e);
     phx__wire_get_fields(r, PHX__TABLE(wire_entry), e);
     e->flags &= WIRE_ENTRY_FLAGS;
+    if ((e->flags & PHX__ENTRY_RTT) != 0)
+        e->rtt = phx__buf_get_u16(r);
     if ((e->flags & PHX__ENTRY_CARD) != 0) {
         e->card_size = phx__buf_get_u32(r);
         e->card = phx__buf_get_bytes(r, e->card_size);
@@ -6731,6 +6833,8 @@ void phx__wire_route_put_entry(struct phx__writer *w, const struct phx__entry *e
 {
     PHX_ASSERT(wire_entry_is_sound(e));
     phx__wire_put_fields(w, PHX__TABLE(wire_entry), e);
+    if ((e->flags & PHX__ENTRY_RTT) != 0)
+        phx__buf_put_u16(w, e->rtt);
     if ((e->flags & PHX__ENTRY_CARD) != 0) {
         phx__buf_put_u32(w, e->card_size);
         phx__buf_put_bytes(w, e->card, e->card_size);
@@ -7521,7 +7625,7 @@ static int os_lock_path(const char *path)
     return fd;
 }
 
-static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
+PHX__COLD static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
 {
     struct os_path *p;
     struct stat made;
@@ -7652,7 +7756,7 @@ static int os_accept_fit(int listener, union os_sockaddr *a, socklen_t *size)
 #endif
 }
 
-static int os_accept(void *world, int listener, int *handle, struct phx_address *from)
+PHX__COLD static int os_accept(void *world, int listener, int *handle, struct phx_address *from)
 {
     union os_sockaddr a;
     socklen_t size;
@@ -7676,7 +7780,7 @@ static int os_accept(void *world, int listener, int *handle, struct phx_address 
 
 /* ---- Dialling */
 
-static int os_dial(void *world, const struct phx_address *to, int *handle)
+PHX__COLD static int os_dial(void *world, const struct phx_address *to, int *handle)
 {
     union os_sockaddr a;
     socklen_t size;
@@ -7698,7 +7802,7 @@ static int os_dial(void *world, const struct phx_address *to, int *handle)
     return 0;
 }
 
-static int os_finish(void *world, int handle)
+PHX__COLD static int os_finish(void *world, int handle)
 {
     struct phx_address here, there;
     union os_sockaddr a;
@@ -7962,7 +8066,7 @@ static const struct phx_os os_posix = {
     os_resolve, os_fd, os_wake, os_free, os_recvv, NULL,
 };
 
-int phx__os_init(struct phx_os *os, struct phx__mem *mem)
+PHX__COLD int phx__os_init(struct phx_os *os, struct phx__mem *mem)
 {
     struct os_world *w = (struct os_world *)phx__mem_zero(mem, sizeof *w);
     int err;
@@ -9127,7 +9231,8 @@ const char *phx__tls_why(const struct phx__tls *t)
 #define OUT_CONTROL_MAX (4u << 20)
 #define OUT_IOV 64
 
-int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size, struct phx__writer *w)
+PHX__APART int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size,
+                                    struct phx__writer *w)
 {
     struct phx__block *b = l->out.tail;
 
@@ -9381,7 +9486,7 @@ PHX__COLD void phx__link_hello_cluster(struct phx__link_set *s, const char *clus
     phx__sha_init(&h);
     phx__sha_add(&h, cluster, strlen(cluster));
     phx__sha_end(&h, full);
-    memcpy(s->cluster_tag, full, sizeof s->cluster_tag);
+    memcpy(s->greeting.cluster, full, sizeof s->greeting.cluster);
     s->cluster = cluster;
 }
 
@@ -9424,11 +9529,12 @@ PHX__COLD static int hello_put(struct phx__link_set *s, struct phx__link *l, int
 PHX__COLD static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__hello h = { .magic = PHX__WIRE_MAGIC, .version_min = PHX__WIRE_VERSION, .id = *s->self,
-                            .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation };
+                            .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation,
+                            .features = s->greeting.features };
     struct phx__writer w;
     int err;
 
-    memcpy(h.cluster, s->cluster_tag, sizeof h.cluster);
+    memcpy(h.cluster, s->greeting.cluster, sizeof h.cluster);
     if ((err = s->ops->random(s->ctx, h.nonce, sizeof h.nonce)) != 0
         || (err = hello_put(s, l, PHX__HELLO, &h, &l->hello->hello, &w)) != 0)
         return err;
@@ -9446,7 +9552,7 @@ static void hello_put_macs(uint8_t *end, const struct phx__answer *a)
 PHX__COLD static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a = { .version = PHX__WIRE_VERSION, .id = *s->self, .incarnation = s->incarnation,
-                             .observed = l->address };
+                             .features = s->greeting.features, .observed = l->address };
     struct phx__writer w;
     int err;
 
@@ -9501,10 +9607,11 @@ PHX__COLD static int hello_on_hello(struct phx__link_set *s, struct phx__link *l
         return err;
     if (h.version_min > PHX__WIRE_VERSION || h.version_max < PHX__WIRE_VERSION)
         return PHX_EVERSION;
-    if (memcmp(s->cluster_tag, h.cluster, sizeof h.cluster) != 0)
+    if (memcmp(s->greeting.cluster, h.cluster, sizeof h.cluster) != 0)
         return PHX_ECLUSTER;
     l->id = h.id;
     l->incarnation = h.incarnation;
+    l->heard.features = h.features;
     hello_keep(&l->hello->hello, f->body, f->size);
     l->state = PHX__LINK_PARKED;
     err = phx__link_hello_resume(s, l);
@@ -9538,6 +9645,7 @@ PHX__COLD static int hello_on_answer(struct phx__link_set *s, struct phx__link *
     l->incarnation = a.incarnation;
     l->observed = a.observed;
     l->heard = a.own;
+    l->heard.features = a.features;
     if ((err = s->ops->judge(s->ctx, l)) != 0 || (err = hello_say_proof(s, l, key)) != 0)
         return err;
     return hello_now_up(s, l);
@@ -9556,6 +9664,7 @@ PHX__COLD static int hello_on_proof(struct phx__link_set *s, struct phx__link *l
     if ((err = s->ops->judge(s->ctx, l)) != 0 && err != PHX_EAGAIN)
         return err;
     l->observed = p.observed;
+    p.own.features = l->heard.features; /* of HELLO */
     l->heard = p.own;
     return hello_now_up(s, l);
 }
@@ -10334,9 +10443,47 @@ struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t nod
 
     if (phx__mem_grow(t->mem, &t->at, &t->capacity, node + 1, sizeof *t->at) != 0)
         return NULL;
-    for (; was < t->capacity; was++)
+    for (; was < t->capacity; was++) {
         phx__route_table_clear(t, was);
+        t->at[was].live = PHX__NONE;
+    }
     return &t->at[node];
+}
+
+void phx__route_table_wake(struct phx__route_table *t, uint32_t node)
+{
+    if (t->at[node].live != PHX__NONE)
+        return;
+    t->at[node].live = PHX__SELF; /* the end */
+    t->at[t->live_last].live = node;
+    t->live_last = node;
+    t->live_count++;
+}
+
+static int table_is_at_rest(const struct phx__dest *d)
+{
+    return d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0
+           && d->advertised == NULL
+           && (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED)) == 0;
+}
+
+void phx__route_table_rest(struct phx__route_table *t)
+{
+    uint32_t before = PHX__SELF, v;
+
+    t->mem->looks += t->live_count;
+    while ((v = t->at[before].live) != PHX__SELF) {
+        struct phx__dest *d = &t->at[v];
+        if (!table_is_at_rest(d)) {
+            before = v;
+            continue;
+        }
+        t->at[before].live = d->live;
+        t->live_count--;
+        d->live = PHX__NONE;
+        d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
+    }
+    t->live_last = before;
 }
 
 static size_t table_runs_size(uint32_t capacity)
@@ -10366,6 +10513,7 @@ void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *
 void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
 {
     struct phx__dest *d = &t->at[node];
+    uint32_t live = d->live;
 
     phx__route_table_drop_offers(t, d);
     phx__route_table_unadvertise(t, d);
@@ -10376,14 +10524,23 @@ void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
     d->hops = d->feasible_hops = PHX__UNREACHABLE;
     d->next = PHX__NONE;
     d->pos = PHX__TABLE_FAR;
+    d->live = live; /* rest takes it out */
 }
 
 /* ---- Offers ---------------------------------------------------------------------------------- */
 
+static struct phx__offer_list *table_many(const struct phx__dest *d)
+{
+    struct phx__offer_list *list;
+
+    memcpy(&list, d->offer.many, sizeof list);
+    return list;
+}
+
 struct phx__offer *phx__route_table_offers(const struct phx__dest *d)
 {
     /* The list belongs to the destination, which the caller may change where it got it from. */
-    return d->offer_count > 1 ? d->offer.many->at : (struct phx__offer *)&d->offer.one;
+    return d->offer_count > 1 ? table_many(d)->at : (struct phx__offer *)&d->offer.one;
 }
 
 /* Where nbr is or would go among `count` sorted elements, `each` bytes apart. node: of the first. */
@@ -10415,21 +10572,21 @@ struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nb
 /* Makes room for one more offer. 0 or PHX_ENOMEM. */
 static int table_grow_offers(struct phx__route_table *t, struct phx__dest *d)
 {
-    uint32_t count = d->offer_count, had = count > 1 ? d->offer.many->capacity : 0;
+    uint32_t count = d->offer_count, had = count > 1 ? table_many(d)->capacity : 0;
     struct phx__offer_list *list;
 
     if (count == 0 || count < had)
         return 0;
     if (count == UINT16_MAX)
         return PHX_ENOMEM;
-    list = phx__mem_resize(t->mem, had > 0 ? d->offer.many : NULL, table_offers_size(had),
+    list = phx__mem_resize(t->mem, had > 0 ? table_many(d) : NULL, table_offers_size(had),
                            table_offers_size(table_capacity(count + 1)));
     if (list == NULL)
         return PHX_ENOMEM;
     if (had == 0)
         list->at[0] = d->offer.one;
     list->capacity = table_capacity(count + 1);
-    d->offer.many = list;
+    memcpy(d->offer.many, &list, sizeof list);
     return 0;
 }
 
@@ -10454,7 +10611,7 @@ struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struc
 int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr)
 {
     struct phx__offer *h = phx__route_table_offer(d, nbr), one;
-    struct phx__offer_list *list = d->offer.many;
+    struct phx__offer_list *list = table_many(d);
 
     if (h == NULL)
         return 0;
@@ -10471,8 +10628,9 @@ int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d,
 void phx__route_table_drop_offers(struct phx__route_table *t, struct phx__dest *d)
 {
     if (d->offer_count > 1)
-        phx__mem_put(t->mem, d->offer.many, table_offers_size(d->offer.many->capacity));
+        phx__mem_put(t->mem, table_many(d), table_offers_size(table_many(d)->capacity));
     d->offer_count = 0;
+    d->offer.one.nbr = PHX__SELF; /* nobody has taken it back */
 }
 
 /* ---- What was advertised --------------------------------------------------------------------- */
@@ -10500,7 +10658,7 @@ const struct phx__advertised *phx__route_table_advertised(const struct phx__dest
 static int table_same(const struct phx__advertised *a, const struct phx__advertised *b)
 {
     return a->seq == b->seq && a->card == b->card && a->want == b->want && a->hops == b->hops
-           && a->asked == b->asked;
+           && a->asked == b->asked && a->rtt == b->rtt;
 }
 
 /* Appends neighbours first..last, if there are any, to the n runs of out: how many runs there are then. */
@@ -10580,8 +10738,8 @@ int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
     int err = 0;
 
-    t->mem->looks += t->capacity;
-    for (uint32_t v = 0; v < t->capacity; v++)
+    t->mem->looks += t->live_count;
+    for (uint32_t v = 0, i = 0; i < t->live_count; i++, v = t->at[v].live)
         if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
             err = PHX_ENOMEM;
     return err;
@@ -10649,6 +10807,123 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 int phx__route_table_has_left(const struct phx__dest *d)
 {
     return d->card != NULL && (d->card->at[0] & PHX__CARD_LEFT) != 0;
+}
+
+/* ======== src/route/rtt.c ======== */
+/* rtt.c - BRAIN: round trip times, by which a node may choose among next hops that are equally near. */
+#ifdef PHX_LINES
+#line 1 "src/route/rtt.c"
+#endif
+/* With cfg.rtt_metric hops still come first. Of neighbours that are as near to a destination, at the same
+ * number, the one with the shorter round trip is the next hop (route_share in route.c). Compared is
+ *
+ *      way(v through n) = smoothed round trip of the link with n + what n told of its own way to v
+ *
+ * A link is asked in each round by a heartbeat with REPLY, whose clock comes back, and smoothed as in RFC
+ * 6298, section 2. One sample counts four times the usual at most: a relay whose host paused once is not
+ * slow. What is told rides on route entries, between neighbours that have both said in their handshake that
+ * they want it. A way of which a part is not known (its neighbour has the option off, or nothing was measured
+ * yet) is neither taken nor left because of its time.
+ *
+ * A choice there must be. Without the option a way is not told to those who are told of one as short by
+ * others (advert_covered). Such a way is told all the same, once for each number of the owner, to neighbours
+ * that have the option and no shorter one (advert_is_choice), when the table has been quiet for a round: a
+ * start costs no more than ever.
+ *
+ * No loops. Only feasible offers at the distance in use are compared, so neither the distance of any node nor
+ * what it advertises changes, and route.c's argument stands as it is. Nor do times run in circles: a node's
+ * way is made of what a nearer one told.
+ *
+ * No storms, no flapping. A next hop changes for one that is 25 % better, and a neighbour is told if the time
+ * differs by more than an eighth from what it was told, once in a round: an entry at most for each route that
+ * the neighbour may be using, and none while times merely jitter. (Were it a quarter, what is known would be
+ * off by as much as the 25 %.) Where all are linked, none is told.
+ *
+ * A liar draws traffic by a short time only where it would have drawn it by its distance, about which it may
+ * as well lie. An answer counts if it brings the clock of the question, so it can only come late. */
+/* include "route/rtt.h" */
+
+/* Microseconds, of what is told and compared: two bytes reach 6.5 s. */
+#define RTT_UNIT 100u
+/* Times below a millisecond are equal: relays' own steps take as long. */
+#define RTT_FLOOR 10u
+/* More is no round trip. */
+#define RTT_MOST (uint32_t)(10 * PHX__SECOND)
+/* After so long without an answer a link is asked again. */
+#define RTT_LOST (uint32_t)(60 * PHX__SECOND)
+
+/* ---- Links ----------------------------------------------------------------------------------- */
+
+uint32_t phx__route_rtt_ask(struct phx__route_rtt_link *l, uint64_t now)
+{
+    return l->asked = PHX__MAX((uint32_t)now, 1); /* 0 would ask for nothing */
+}
+
+int phx__route_rtt_waits(const struct phx__route_rtt_link *l, uint64_t now)
+{
+    return l->asked != 0 && (uint32_t)now - l->asked < RTT_LOST;
+}
+
+void phx__route_rtt_answer(struct phx__route_rtt_link *l, uint32_t echo, uint64_t now)
+{
+    uint32_t us = (uint32_t)now - echo;
+
+    if (l->asked == 0 || echo != l->asked)
+        return;
+    l->asked = 0;
+    us = PHX__MAX(PHX__MIN(us, RTT_MOST), 1);
+    if (l->smooth == 0)
+        l->smooth = 8 * us;
+    else /* half of 8 times is 4 times */
+        l->smooth += PHX__MIN(us, PHX__MAX(l->smooth / 2, RTT_FLOOR * RTT_UNIT)) - l->smooth / 8;
+}
+
+/* ---- Ways ------------------------------------------------------------------------------------ */
+
+uint32_t phx__route_rtt_way(const struct phx__route_rtt_link *l, const struct phx__offer *h)
+{
+    if (h == NULL || l->smooth == 0 || (h->rtt == 0 && h->hops > 0))
+        return 0;
+    return PHX__MAX(PHX__MIN(l->smooth / (8 * RTT_UNIT) + h->rtt, UINT16_MAX), 1);
+}
+
+uint64_t phx__route_rtt_us(uint32_t way)
+{
+    return (uint64_t)way * RTT_UNIT;
+}
+
+int phx__route_rtt_compare(uint32_t a, uint32_t b)
+{
+    if (a == 0 || b == 0)
+        return a != b;
+    if (PHX__MAX(a, b) <= RTT_FLOOR)
+        return 0;
+    return 4 * a <= 3 * PHX__MAX(b, RTT_FLOOR) ? -1 : 1;
+}
+
+/* ---- What neighbours are told ------------------------------------------------------------------ */
+
+uint16_t phx__route_rtt_told(const struct phx__route_rtt *t, uint32_t node)
+{
+    return node < t->capacity ? t->told[node].way : 0;
+}
+
+int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem, uint32_t node, uint32_t way,
+                        uint32_t seq)
+{
+    uint32_t told = phx__route_rtt_told(t, node);
+    uint32_t a = PHX__MAX(told, RTT_FLOOR), b = PHX__MAX(way, RTT_FLOOR);
+    int differs = (told == 0) != (way == 0) || 8 * (a > b ? a - b : b - a) > a;
+    int newer = seq != 0 && way != 0 && (node >= t->capacity || t->told[node].seq != seq);
+
+    if ((!differs && !newer)
+        || phx__mem_grow(mem, &t->told, &t->capacity, node + 1, sizeof *t->told) != 0)
+        return 0; /* without memory: in the next round, perhaps */
+    if (differs)
+        t->told[node].way = (uint16_t)way;
+    if (newer)
+        t->told[node].seq = seq;
+    return 1;
 }
 
 /* ======== src/route/route.c ======== */
@@ -10798,6 +11073,7 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
 
     if (d == NULL)
         return PHX_ENOMEM;
+    phx__route_table_wake(&r->table, node);
     if (d->flags & PHX__DEST_KNOWN)
         return 0;
     if (phx__mem_grow(r->mem, &r->dirty.at, &r->dirty.capacity, node + 1, sizeof *r->dirty.at)
@@ -10906,9 +11182,11 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
     } else if (asks < ROUTE_ASKS_BLIND) { /* no neighbour offers it: asks 2, 4, 8 of them, others each time */
-        for (uint32_t i = 0; i < 2u << asks && i < r->nbr_count; i++)
-            route_send_request(r, r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)].node, node, want,
-                               r->hop_limit);
+        for (uint32_t i = 0; i < 2u << asks && i < r->nbr_count; i++) {
+            uint32_t nbr = r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)].node;
+            if (phx__route_may_know(r, nbr, node))
+                route_send_request(r, nbr, node, want, r->hop_limit);
+        }
     } else {
         route_ask_end(r, a, now); /* dead, as far as any neighbour knows */
         return;
@@ -10927,13 +11205,14 @@ static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
     const struct phx__offer *best = route_best(r, node, 1), *other;
     struct phx__ask *a = phx__route_table_asked(&r->table, node);
     int asked = a != NULL && a->at != UINT64_MAX, lost = d->hops != PHX__UNREACHABLE && best == NULL, need;
+    int alone = r->nbr_count == 1 && !phx__route_may_know(r, r->nbrs->node, node);
 
     if (best != NULL)
         route_use(r, node, best->nbr, best->seq, (uint8_t)(best->hops + 1), now);
     else
         route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     other = route_best(r, node, 0);
-    need = best == NULL ? (lost && !phx__route_table_has_left(d)) || other != NULL || asked
+    need = best == NULL ? (lost && !alone && !phx__route_table_has_left(d)) || other != NULL || asked
                         : other != NULL && other->hops + 1 < d->hops;
     if (!need && a != NULL)
         route_ask_end(r, a, now);
@@ -11123,6 +11402,7 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
             route_touch(r, node, now);
         h->seq = e->seq;
         h->hops = e->hops;
+        h->rtt = e->rtt;
     }
     if (before < e->hops)
         route_worsened(r, nbr, node, before == 1, now);
@@ -11133,7 +11413,7 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
 /* What was advertised to a neighbour, or that nothing was. */
 static struct phx__advertised route_word(const struct phx__dest *d, uint32_t nbr)
 {
-    static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0 };
+    static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0, 0 };
     const struct phx__advertised *t = phx__route_table_advertised(d, nbr);
 
     return t != NULL ? *t : nothing;
@@ -11145,6 +11425,7 @@ static int route_owe(struct phx__route *r, uint32_t nbr, uint32_t node, const st
 {
     if (phx__route_table_advertise(&r->table, &r->table.at[node], nbr, word) != 0)
         return PHX_ENOMEM;
+    phx__route_table_wake(&r->table, node);
     route_touch(r, node, now);
     r->pace.urgent = 1;
     return 0;
@@ -11180,7 +11461,7 @@ static void route_tell_owner(struct phx__route *r, uint32_t nbr, uint32_t node, 
     out.hops = t.seq != 0 && e->incarnation == d->incarnation ? t.hops : PHX__UNREACHABLE;
     out.card_version += (uint32_t)is_other;
     out.card = NULL;
-    out.card_size = 0;
+    out.card_size = out.rtt = 0;
     r->counters.walked += ROUTE_TELL_COST;
     r->counters.updates_out++;
     r->counters.entries_out++;
@@ -11302,10 +11583,10 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
 
 void phx__route_summary_begin(struct phx__route *r)
 {
-    r->counters.walked += r->table.capacity;
-    r->mem->looks += r->table.capacity;
-    for (uint32_t i = 0; i < r->table.capacity; i++)
-        r->table.at[i].flags &= (uint8_t)~PHX__DEST_SEEN;
+    r->counters.walked += r->table.live_count;
+    r->mem->looks += r->table.live_count;
+    for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live)
+        r->table.at[v].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
 
 void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__summary_line *s)
@@ -11332,15 +11613,15 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
 
 void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 {
-    r->mem->looks += r->table.capacity;
-    for (uint32_t i = 0; i < r->table.capacity; i++) {
-        const struct phx__dest *d = &r->table.at[i];
-        if (i == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
+    r->mem->looks += r->table.live_count;
+    for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
+        const struct phx__dest *d = &r->table.at[v];
+        if (v == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
-        (void)route_asked(r, nbr, i, 0, r->moved);
+        (void)route_asked(r, nbr, v, 0, r->moved);
         r->counters.walked += 2 * ROUTE_CHECK_COST; /* it is also sent */
     }
-    r->counters.walked += 2 * (uint64_t)r->table.capacity; /* the second time for our own summary */
+    r->counters.walked += 2 * (uint64_t)r->table.live_count; /* the second time for our own summary */
     if (!reply)
         r->ops.summary(r->ops.ctx, nbr, 1);
 }
@@ -11352,7 +11633,7 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
  * peer's number must not be advertised before: who knew it without the card would never get the card. */
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
-    const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0 };
+    const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0, 0 };
     const struct phx__entry e = { .id = r->ids->at[nbr], .incarnation = h->incarnation, .seq = h->seq,
                                   .card_version = h->card };
 
@@ -11364,8 +11645,8 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
-    r->mem->looks += r->table.capacity + r->lost.count;
-    for (uint32_t v = 0; v < r->table.capacity; v++) {
+    r->mem->looks += r->table.live_count + r->lost.count;
+    for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
         struct phx__dest *d = &r->table.at[v];
         struct phx__advertised t = route_word(d, nbr);
         t.asked = 1;
@@ -11402,7 +11683,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
-    if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
+    if (relinked ? route_relinked(r, nbr) : r->lost.leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
     for (uint32_t i = 0; i < r->nbr_count; i++)
         if (phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr) && left)
@@ -11416,6 +11697,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     r->pace.look = n->dirty = 1;
     r->pace.news |= d->hops == PHX__UNREACHABLE;
     n->relinked = (uint8_t)relinked;
+    n->metric = (uint8_t)h->metric;
     return route_hello(r, nbr, h, now);
 }
 
@@ -11439,7 +11721,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     r->pace.shrunk += !left; /* who has heard the goodbye relies on no link with it */
     r->pace.urgent = 1;
     n = r->nbrs;
-    r->mem->looks += r->nbr_count + r->table.capacity;
+    r->mem->looks += r->nbr_count + r->table.live_count;
     for (uint32_t i = 0; i < r->nbr_count; i++, n++)
         if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
@@ -11453,7 +11735,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         r->delegate_known = 0;
     }
     /* The neighbour's offers are void, and so is what others were to advertise because of them. */
-    for (uint32_t i = 1; i < r->table.capacity; i++) {
+    for (uint32_t i = 0; (i = r->table.at[i].live) != PHX__SELF;) {
         int had = phx__route_table_drop_offer(&r->table, &r->table.at[i], nbr);
         if (PHX__ROUTE_RULES(r)) {
             (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
@@ -11468,13 +11750,12 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 
 static void route_ask_due(struct phx__route *r, uint64_t now)
 {
-    r->mem->looks += r->table.ask_count > 0 ? r->table.capacity : 0;
-    for (uint32_t i = 0; r->table.ask_count > 0 && i < r->table.capacity; i++) {
-        struct phx__ask *a = phx__route_table_asked(&r->table, i);
-        if (a == NULL)
-            continue;
+    r->mem->looks += r->table.ask_count;
+    for (uint32_t i = 0, node; i < r->table.ask_count; i += r->table.at[node].ask == i + 1) {
+        struct phx__ask *a = &r->table.asks[i]; /* if it ends the last one takes its place */
+        node = a->node;
         if (a->at <= now)
-            route_ask(r, i, now);
+            route_ask(r, node, now);
         else if (a->at != UINT64_MAX)
             phx__route_plan(r, a->at);
         else if (now >= a->passed_at + ROUTE_PASSED)
@@ -11482,9 +11763,16 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
+uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+
+    return n != NULL ? phx__route_rtt_way(&n->rtt, phx__route_table_offer(d, nbr)) : 0;
+}
+
 /* The next hop in use is the first that came. Once the table is quiet, the preferred one replaces it if as
  * near and feasible: what is advertised stays true, and no loop can arise. */
-static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
+void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *offer = phx__route_table_offers(d);
@@ -11494,8 +11782,11 @@ static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
         return;
     for (i = 0; i < d->offer_count; i++) {
         const struct phx__offer *h = &offer[i];
-        if (h->seq == d->seq && h->hops + 1 == d->hops && phx__route_is_feasible(d, h->seq, h->hops)
-            && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best))
+        int worse;
+        if (h->seq != d->seq || h->hops + 1 != d->hops || !phx__route_is_feasible(d, h->seq, h->hops))
+            continue;
+        worse = phx__route_rtt_compare(phx__route_way(r, d, h->nbr), phx__route_way(r, d, best));
+        if (worse < 0 || (worse == 0 && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best)))
             best = h->nbr;
     }
     route_use(r, node, best, d->seq, d->hops, now);
@@ -11507,16 +11798,18 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
         phx__route_plan(r, phx__route_quiet_at(r));
         return;
     }
-    r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.capacity : 0);
-    for (uint32_t i = 1; r->pace.quiet_due && i < r->table.capacity; i++)
-        route_share(r, i, now);
+    r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.live_count : 0);
+    for (uint32_t v = 0; r->pace.quiet_due && (v = r->table.at[v].live) != PHX__SELF;)
+        phx__route_share(r, v, now);
     r->pace.quiet_due = 0;
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
         uint64_t told = n->neighbourhood_told, news = told ^ r->neighbourhood;
         int waits = told != 0 && phx__map_get(&r->ids->places, news) != PHX__NONE; /* it is one node */
-        if ((news != 0 && !waits) || n->disagreed == 1)
-            r->ops.beat(r->ops.ctx, n->node, n->disagreed == 1 ? (int)PHX__BEAT_REPLY : 0);
+        unsigned flags = (n->disagreed == 1 ? PHX__BEAT_REPLY : 0) | (n->shrank ? PHX__BEAT_SHRUNK : 0);
+        if ((news != 0 && !waits) || flags != 0)
+            r->ops.beat(r->ops.ctx, n->node, (int)flags);
+        n->shrank = 0;
         if (n->disagreed == 1)
             n->disagreed = 2;
     }
@@ -11542,19 +11835,27 @@ void phx__route_forget(struct phx__route *r, uint32_t node)
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node | PHX__GAP_THEIRS);
     }
     phx__route_table_clear(&r->table, node);
+    if (r->table.at[node].live != PHX__NONE)
+        phx__route_table_rest(&r->table);
     r->known--;
 }
 
 void phx__route_fit(struct phx__route *r, uint32_t size)
 {
-    r->delegate = PHX__NONE; /* the list of what is not delegated may name nodes that are forgotten */
-    r->delegate_known = r->undelegated.count = 0;
+    uint32_t was = r->table.capacity;
+
     phx__mem_fit(r->mem, &r->table.at, &r->table.capacity, size, sizeof *r->table.at);
+    if (r->table.capacity < was) { /* the list of what is not delegated may name nodes that are forgotten */
+        r->delegate = PHX__NONE;
+        r->delegate_known = r->undelegated.count = 0;
+    }
     phx__mem_fit(r->mem, &r->table.asks, &r->table.ask_capacity, r->table.ask_count, sizeof *r->table.asks);
     phx__mem_fit(r->mem, &r->dirty.at, &r->dirty.capacity, size, sizeof *r->dirty.at);
     phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);
-    phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, 0, sizeof *r->undelegated.at);
+    phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, r->undelegated.count,
+                 sizeof *r->undelegated.at);
     phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
+    phx__mem_fit(r->mem, &r->rtt.told, &r->rtt.capacity, size, sizeof *r->rtt.told);
 }
 
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
@@ -11565,13 +11866,17 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_rise(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
+    if (now < r->pace.forget_at)
+        return PHX__NONE;
     r->mem->looks += r->table.capacity;
     for (i = 1; i < r->table.capacity; i++)
         if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
             && r->ids->used[i] == PHX__ID_USED && phx__route_is_forgettable(r, i))
             break;
-    if (i >= r->table.capacity)
+    if (i >= r->table.capacity) {
+        r->pace.forget_at = now + ROUTE_FORGET_LOOK;
         return PHX__NONE;
+    }
     phx__route_forget(r, i);
     phx__route_plan(r, now);
     return i;
@@ -11606,6 +11911,15 @@ const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t nod
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
 {
     return node < r->table.capacity ? r->table.at[node].next : PHX__NONE;
+}
+
+int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    const struct phx__dest *d = phx__route_dest(r, node);
+
+    return n != NULL && n->neighbours != 1
+           && (r->nbr_count > 1 || d == NULL || d->offer_count > 0 || d->offer.one.nbr != nbr);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -11643,6 +11957,7 @@ void phx__route_free(struct phx__route *r)
     phx__mem_put(r->mem, r->changed.at, r->changed.capacity * sizeof *r->changed.at);
     phx__mem_put(r->mem, r->undelegated.at, r->undelegated.capacity * sizeof *r->undelegated.at);
     phx__mem_put(r->mem, r->out, r->out_capacity * sizeof *r->out);
+    phx__mem_put(r->mem, r->rtt.told, r->rtt.capacity * sizeof *r->rtt.told);
 }
 
 int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now)
@@ -11675,7 +11990,9 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
 
 /* Isolated changes are advertised at once. In a burst the wait doubles from 1 ms to the paper's 20 ms, less
  * if few nodes are known and a start is over in 20 ms; after a pause of twice the wait it starts over. A way
- * that is merely shorter waits for others like it: sites that start link gateway by gateway. */
+ * that is merely shorter waits for others like it: sites that start link gateway by gateway. A new link with
+ * a node that was reachable before is told at once what it needs, so that both ends know of all such ways
+ * when they tell the others. */
 #define ADVERT_GAP_MIN (1 * PHX__MS)
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
@@ -11732,12 +12049,12 @@ int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint3
 int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
 {
     const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-    uint32_t v, behind = 0;
+    uint32_t behind = 0;
 
-    r->mem->looks += r->table.capacity;
-    for (v = 1; v < r->table.capacity; v++) {
+    r->mem->looks += r->table.live_count;
+    for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
         const struct phx__dest *d = &r->table.at[v];
-        behind += (d->flags & PHX__DEST_KNOWN) && d->hops == 2 && d->next == nbr;
+        behind += d->hops == 2 && d->next == nbr;
     }
     return n != NULL && n->neighbours > 1 + behind;
 }
@@ -11795,6 +12112,24 @@ static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct 
            && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next));
 }
 
+/* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */
+static int advert_is_choice(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+{
+    const struct phx__dest *d = &r->table.at[v];
+    const struct phx__offer *h = phx__route_table_offer(d, j->node);
+
+    if (h != NULL && h->hops <= d->hops)
+        return 0;
+    if (d->hops == 1)
+        return j->neighbourhood != 0 && !advert_says_next(r, v, j->node) && !advert_surrounds(r, j, v);
+    h = phx__route_table_offers(d);
+    r->mem->looks += d->offer_count;
+    for (uint32_t i = 0; i < d->offer_count; i++)
+        if (h[i].nbr != j->node && h[i].hops < d->hops && advert_adjacent(r, h[i].nbr, j))
+            return 0;
+    return 1;
+}
+
 /* Must neighbour j be sent an entry for v now? */
 static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__route_nbr *j)
 {
@@ -11814,7 +12149,9 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
         if (d->hops > t->hops)
             return 1; /* worse than was advertised: always */
         if (d->hops == t->hops && d->seq == t->seq)
-            return v == PHX__SELF && t->card < d->card_version;
+            return v == PHX__SELF ? t->card < d->card_version
+                                  : j->metric && t->rtt != phx__route_rtt_told(&r->rtt, v)
+                                        && advert_is_choice(r, v, j);
     } else if (d->hops == PHX__UNREACHABLE) {
         return 0;
     }
@@ -11824,7 +12161,7 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
     if (d->next == j->node || d->card_version == 0)
         return 0;
     if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
-        return 0;
+        return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
     if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
         j->held = 1;
         return 0;
@@ -11841,7 +12178,8 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
                 && d->card->size > PHX__MAX(room, ADVERT_CARD_SMALL);
     int with_card = !large && (t == NULL || d->card_version > t->card || t->asked);
     const uint32_t card = !large ? d->card_version : t != NULL ? t->card : 0;
-    const struct phx__advertised word = { d->seq, card, 0, d->hops, 0 };
+    const uint16_t rtt = d->hops != PHX__UNREACHABLE ? phx__route_rtt_told(&r->rtt, v) : 0;
+    const struct phx__advertised word = { d->seq, card, 0, d->hops, 0, rtt };
     struct phx__entry *e;
 
     if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, *count + 1, sizeof *r->out)
@@ -11849,7 +12187,8 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
         return PHX_ENOMEM;
     e = &r->out[(*count)++];
     *e = (struct phx__entry){ .id = r->ids->at[v], .incarnation = d->incarnation, .seq = d->seq,
-                              .hops = d->hops, .card_version = card };
+                              .hops = d->hops, .card_version = card,
+                              .rtt = rtt != 0 && phx__route_nbr(r, j)->metric ? rtt : 0 };
     if (with_card && d->card != NULL && d->card_version != 0) { /* 0: all that is kept of a dead node's */
         e->card = d->card->at;
         e->card_size = d->card->size;
@@ -11886,15 +12225,15 @@ static void advert_mark(struct phx__route *r, uint32_t v)
 /* Chooses the neighbour that leads to most others. What was noted for the former delegate is forgotten. */
 static void advert_choose_delegate(struct phx__route *r)
 {
-    uint32_t v, most = 0;
+    uint32_t i, v, most = 0;
 
     r->delegate = PHX__NONE;
     r->delegate_known = r->known;
     r->undelegated.count = 0;
-    r->mem->looks += r->nbr_count + 2 * (uint64_t)r->table.capacity;
-    for (v = 0; v < r->nbr_count; v++)
-        r->nbrs[v].leads_to = 0;
-    for (v = 0; v < r->table.capacity; v++) {
+    r->mem->looks += r->nbr_count + 2 * (uint64_t)r->table.live_count;
+    for (i = 0; i < r->nbr_count; i++)
+        r->nbrs[i].leads_to = 0;
+    for (v = i = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
         struct phx__dest *d = &r->table.at[v];
         struct phx__route_nbr *n = d->next == v ? NULL : phx__route_nbr(r, d->next);
         d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
@@ -11903,9 +12242,8 @@ static void advert_choose_delegate(struct phx__route *r)
             r->delegate = n->node;
         }
     }
-    for (v = 0; v < r->table.capacity && r->delegate != PHX__NONE; v++)
-        if (r->table.at[v].flags & PHX__DEST_KNOWN)
-            advert_mark(r, v);
+    for (v = i = 0; i < r->table.live_count && r->delegate != PHX__NONE; i++, v = r->table.at[v].live)
+        advert_mark(r, v);
 }
 
 /* Delegated destinations leave the list. So do forgotten ones: without the flag, or in the list twice. */
@@ -11949,19 +12287,18 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
-/* Appends the entries that n needs to out: of all destinations (list NULL) or a list. 1: memory was short, or
- * *room was, for which no retraction waits: each takes back what had room. All destinations have their turn,
- * however often the first ones change. */
+/* Appends the entries that n needs of a list, or of all the living (NULL), to out. 1: memory was short, or *room was, for which no
+ * retraction waits: each takes back what had room. All the living have their turn, however often the first
+ * ones change. */
 static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const uint32_t *list,
                           uint32_t count, uint32_t *put, size_t *room)
 {
-    uint32_t i, first = list == NULL && n->from < count ? n->from : 0;
+    uint32_t i, v = n->from < r->table.capacity && r->table.at[n->from].live != PHX__NONE ? n->from : 0;
     int failed = 0;
 
     r->mem->looks += count;
-    for (i = 0; i < count; i++) {
-        uint32_t v = list != NULL ? list[i] : i < count - first ? first + i : i - (count - first);
-        const struct phx__dest *d = &r->table.at[v];
+    for (i = 0; i < count; i++, v = r->table.at[v].live) {
+        const struct phx__dest *d = &r->table.at[v = list != NULL ? list[i] : v];
         size_t size = PHX__ENTRY_SIZE + (d->card != NULL ? d->card->size : 0);
         int lost = d->hops == PHX__UNREACHABLE;
         if (!(d->flags & PHX__DEST_KNOWN) || (failed && *room == 0 && !lost) || !advert_needs(r, v, n))
@@ -11980,7 +12317,7 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
 /* Sends neighbour n all entries that it needs; the first `urgent` of the dirty list whatever is delegated. */
 static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
 {
-    int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked, failed;
+    int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked && !r->rtt.telling, failed;
     uint32_t count = 0, from = n->from;
     size_t room = r->ops.room(r->ops.ctx, n->node);
     int full = room == 0 && n->dirty > 1;
@@ -11989,7 +12326,7 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
     if (n->dirty && !delegated && !full)
-        failed = advert_collect(r, n, NULL, r->table.capacity, &count, &room);
+        failed = advert_collect(r, n, NULL, r->table.live_count, &count, &room);
     else
         failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count,
                                 &room);
@@ -12012,36 +12349,57 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
 /* All who relied on links with these nodes know of the loss. No memory: done when there is a link again. */
 static void advert_drop_lapsed(struct phx__route *r)
 {
-    uint32_t node;
+    uint32_t i, node;
 
-    r->mem->looks += r->lapsed > 0 ? r->table.capacity : 0;
-    for (node = 1; r->lapsed > 0 && node < r->table.capacity; node++) {
+    r->mem->looks += r->lapsed > 0 ? r->table.live_count : 0;
+    for (node = i = 0; r->lapsed > 0 && i < r->table.live_count; i++, node = r->table.at[node].live) {
         if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
             continue;
-        r->leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
+        r->lost.leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
         r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
         r->lapsed--;
     }
 }
 
-static void advert_update_all(struct phx__route *r)
+/* Sends all neighbours, or the dirty ones, what they need. */
+static void advert_update_each(struct phx__route *r, int all)
 {
-    uint32_t i, urgent = advert_sort_dirty(r);
+    uint32_t urgent = advert_sort_dirty(r);
 
-    r->pace.look = r->pace.urgent = 0;
-    r->pace.since = 0;
+    r->pace.look = 0;
     r->mem->looks += r->nbr_count;
-    for (i = 0; i < r->nbr_count; i++) {
-        advert_update(r, &r->nbrs[i], urgent);
+    for (uint32_t i = 0; i < r->nbr_count; i++) {
+        if (all || r->nbrs[i].dirty)
+            advert_update(r, &r->nbrs[i], urgent);
         r->pace.look |= r->nbrs[i].dirty != 0;
     }
     r->pace.news = r->pace.look;
+}
+
+static void advert_update_all(struct phx__route *r)
+{
+    uint32_t i;
+
+    r->pace.urgent = 0;
+    r->pace.since = 0;
+    advert_update_each(r, 1);
+    r->rtt.telling = 0;
     if (r->pace.look) /* memory or room was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)
         r->table.at[r->dirty.at[i]].flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
     r->dirty.count = 0;
     advert_drop_lapsed(r);
+}
+
+/* Must a neighbour be told now that our neighbourhood shrank? One that had less than half as many neighbours,
+ * as a hub's clients have, hardly relies on it, and is told when the table is quiet. */
+static int advert_relies(const struct phx__route *r, struct phx__route_nbr *n)
+{
+    if (n->neighbourhood_told == 0 || n->neighbourhood_told == r->neighbourhood)
+        return 0;
+    n->shrank |= (uint8_t)(n->neighbours > 0 && 2 * n->neighbours < r->nbr_count);
+    return !n->shrank;
 }
 
 /* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
@@ -12053,7 +12411,7 @@ static void advert_beat_shrunk(struct phx__route *r)
         count = 0; /* none is named */
     r->pace.shrunk = 0;
     for (i = 0; i < r->nbr_count; i++) {
-        if (r->nbrs[i].neighbourhood_told == 0 || r->nbrs[i].neighbourhood_told == r->neighbourhood)
+        if (!advert_relies(r, &r->nbrs[i]))
             continue;
         for (k = 0; k < count || k == 0; k++) {
             r->lost.naming = count > 0 ? r->lost.at[k] : 0;
@@ -12074,6 +12432,8 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
     at = pace->news ? pace->told_at + gap : pace->since + ADVERT_GAP_MAX;
     if (!pace->urgent && now < at) {
+        if (pace->look && !pace->news && !PHX__ROUTE_RULES(r))
+            advert_update_each(r, 0);
         phx__timer_set(r->timers, pace->tell_timer, at);
         return;
     }
@@ -12088,6 +12448,57 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
         pace->quiet_due = 1;
         phx__route_plan(r, phx__route_quiet_at(r));
     }
+}
+
+/* ---- Round trip times ------------------------------------------------------------------------- */
+
+/* Asks links whose turn it is. 1: a round is over. */
+static int advert_ask_times(struct phx__route *r, uint64_t now)
+{
+    uint32_t all = r->nbr_count, rest = all % PHX__RTT_ROUND;
+    uint32_t count = all / PHX__RTT_ROUND + (r->rtt.ticks % PHX__RTT_ROUND < rest);
+
+    for (count = PHX__MIN(count, PHX__RTT_ASKED_MOST); count > 0; count--) {
+        r->rtt.turn = r->rtt.turn + 1 < all ? r->rtt.turn + 1 : 0;
+        if (!phx__route_rtt_waits(&r->nbrs[r->rtt.turn].rtt, now))
+            r->ops.beat(r->ops.ctx, r->nbrs[r->rtt.turn].node, (int)PHX__BEAT_REPLY);
+    }
+    return ++r->rtt.ticks % PHX__RTT_ROUND == 0;
+}
+
+/* Other next hops may be faster now, and neighbours must be told. Choices are told if the table was quiet for
+ * a round: all who became quiet with it have told their neighbourhoods by then (advert_is_choice). */
+static void advert_compare_times(struct phx__route *r, uint64_t now)
+{
+    int quiet = now > phx__route_quiet_at(r) + PHX__RTT_ROUND * PHX__RTT_TICK;
+
+    r->mem->looks += r->table.live_count + r->nbr_count;
+    for (uint32_t v = PHX__SELF; (v = r->table.at[v].live) != PHX__SELF;) {
+        const struct phx__dest *d = &r->table.at[v];
+        phx__route_share(r, v, now);
+        if (phx__route_rtt_news(&r->rtt, r->mem, v, phx__route_way(r, d, d->next), quiet ? d->seq : 0))
+            (void)phx__route_list(r, &r->dirty, PHX__DEST_DIRTY, v);
+    }
+    for (uint32_t i = 0; quiet && i < r->nbr_count; i++) {
+        if (r->nbrs[i].metric != 1)
+            continue;
+        r->nbrs[i].metric = 2;
+        r->nbrs[i].dirty = PHX__MAX(r->nbrs[i].dirty, 1);
+        r->pace.look = 1;
+    }
+    r->rtt.telling = quiet && (r->dirty.count > 0 || r->pace.look);
+}
+
+void phx__route_advert_times(struct phx__route *r, uint64_t now)
+{
+    if (!r->rtt.on)
+        return;
+    if (now >= r->rtt.at) {
+        r->rtt.at = now + PHX__RTT_TICK;
+        if (advert_ask_times(r, now))
+            advert_compare_times(r, now);
+    }
+    phx__route_plan(r, r->rtt.at);
 }
 
 /* ======== src/detect/detect.c ======== */
@@ -13163,7 +13574,7 @@ static void names_split(struct phx__names *n, uint32_t node, struct phx__claim m
 }
 
 /* Own claims against those of node. 1 if some were lost, 0 if not; PHX_ENOMEM: nothing changed. */
-static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
+PHX__COLD static int names_contest(struct phx__names *n, uint32_t node, const struct phx__names_of *theirs)
 {
     struct phx__names_of *own = &n->of[PHX__SELF], rest = { NULL, 0, 0, 0, 0 };
     uint32_t i, k = 0, losses = names_losses(n, node, theirs), surplus;
@@ -13374,7 +13785,7 @@ static void names_see_epoch(struct phx__names *n, uint64_t epoch)
 }
 
 /* The epoch of a new claim to first..last: above all that count. 0: there is none. */
-static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
+PHX__COLD static uint64_t names_next_epoch(const struct phx__names *n, uint64_t first, uint64_t last)
 {
     uint64_t next = n->epoch_max + 1;
 
@@ -13484,7 +13895,7 @@ void phx__names_free(struct phx__names *n)
     phx__names_init(n, n->mem, n->ids);
 }
 
-int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
+PHX__COLD int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
     struct phx__claim want = { first, last, 0 };
@@ -13520,7 +13931,7 @@ int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t last)
     return 1;
 }
 
-int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
+PHX__COLD int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
     struct phx__claim end;
@@ -15008,6 +15419,13 @@ PHX__COLD static uint64_t dial_after_failures(struct phx__dial *d, struct phx__d
     return delay;
 }
 
+/* Perhaps nobody is left who answers: the host may be asked for hubs, unless it was just now. */
+PHX__COLD static void dial_look_for_hubs(struct phx__dial *d)
+{
+    if (d->ask_timer != PHX__NONE && phx__timer_at(d->targets.timers, d->ask_timer) == UINT64_MAX)
+        phx__timer_set(d->targets.timers, d->ask_timer, *d->now);
+}
+
 /* If nothing is left of the round, it is over: plan the next. */
 PHX__COLD static void dial_settle(struct phx__dial *d, struct phx__dial_target *t)
 {
@@ -15015,6 +15433,7 @@ PHX__COLD static void dial_settle(struct phx__dial *d, struct phx__dial_target *
         return;
     t->round = 0;
     dial_plan(d, t, t->verdict == DIAL_DUPLICATE ? dial_after_duplicates(d, t) : dial_after_failures(d, t));
+    dial_look_for_hubs(d);
 }
 
 /* A dial is over: the next address at once, or the end of the round. */
@@ -15274,6 +15693,7 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
                    const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
     *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
+                             .ask_timer = PHX__NONE,
                              .queue = { { PHX__NONE, PHX__NONE }, { PHX__NONE, PHX__NONE } } };
     d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
                                              .ctx = ops->ctx, .addresses = ops->addresses,
@@ -15282,6 +15702,25 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
     if (phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
     return phx__dial_slot_init(&d->slots, mem, limits->max_dials);
+}
+
+PHX__COLD int phx__dial_ask_for_hubs(struct phx__dial *d)
+{
+    if (phx__timer_new(d->targets.timers, PHX__TIMER_HUBS, 0, &d->ask_timer) != 0)
+        return PHX_ENOMEM;
+    dial_look_for_hubs(d);
+    return 0;
+}
+
+PHX__COLD int phx__dial_lacks_hubs(struct phx__dial *d)
+{
+    int lacks = d->links == 0 && !d->stopped;
+
+    for (uint32_t i = 0; i < d->targets.hub_count; i++)
+        lacks &= d->targets.at[d->targets.hubs[i]].failures > 0;
+    if (lacks)
+        phx__timer_set(d->targets.timers, d->ask_timer, *d->now + d->limits.retry_max_us);
+    return lacks;
 }
 
 /* Nothing is abandoned: the links close by themselves. The timers end with the heap of timers. */
@@ -15341,6 +15780,7 @@ PHX__COLD int phx__dial_unhub(struct phx__dial *d, const struct phx_address *a, 
     ts->hubs[k] = ts->hubs[--ts->hub_count];
     dial_rest(d, &ts->at[target]);
     phx__dial_target_free(ts, &ts->at[target]);
+    dial_look_for_hubs(d);
     return 0;
 }
 
@@ -15448,6 +15888,7 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node)
     }
     if (has_left)
         dial_unmeet(d, node);
+    dial_look_for_hubs(d);
     dial_relax(d, before);
 }
 
@@ -15603,16 +16044,19 @@ PHX__COLD void phx__dial_stop(struct phx__dial *d)
 
 PHX__COLD void phx__dial_due(struct phx__dial *d, uint32_t arg)
 {
+    struct phx__dial_target *t = &d->targets.at[arg];
     uint32_t *head;
 
-    if (arg >= d->targets.count || !d->targets.at[arg].in_use)
+    if (arg >= d->targets.count || !t->in_use)
         return;
-    if (!d->targets.at[arg].queued)
-        dial_push(d, &d->targets.at[arg]);
+    if (!t->queued && d->queue[1].head != PHX__NONE && dial_is_at_ease(d, t) && dial_courtesy(d, t) > 0)
+        dial_plan(d, t, dial_courtesy(d, t)); /* our own turns are late, so are the other side's */
+    else if (!t->queued)
+        dial_push(d, t);
     for (int queue = 0; queue < 2; queue++) {
         head = &d->queue[queue].head;
         while (*head != PHX__NONE && (dial_has_room(d, queue) || dial_make_room(d))) {
-            struct phx__dial_target *t = &d->targets.at[*head];
+            t = &d->targets.at[*head];
             dial_unqueue(d, t);
             dial_advance(d, t);
         }
@@ -16245,7 +16689,7 @@ void phx__post_flow_rewind(struct phx__flow_out *o)
 {
     o->sent = o->base;
     o->flying = 0;
-    o->path.asks = o->path.drains = 0;
+    o->path.asks = 0;
     o->rtt.timing = 0;
     o->rto_at = PHX__NEVER;
 }
@@ -17258,30 +17702,28 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
     return sched_queued(p, peer, to, size);
 }
 
-void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f, const struct phx__wire_cast *c,
-                             const uint32_t *hop, uint32_t from)
+void phx__post_sched_forward(struct phx__post *p, struct phx__post_peer *peer, const struct phx__frame *f,
+                             const struct phx__wire_cast *c, const uint32_t *next)
 {
-    struct phx__post_peer *peer = phx__post_sched_open(p, hop[from]);
-    uint32_t i, n = 0;
+    uint32_t first = peer->line, i, n = 0;
     struct phx__writer w;
     struct phx__data d;
     size_t room, start;
     uint8_t *to;
     int flags;
 
-    for (i = from; i < c->count; i++)
-        n += hop[i] == hop[from];
+    peer->line = 0;
+    for (i = first; i > 0; i = next[i - 1])
+        n++;
     room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->common.size;
-    if (peer == NULL || (to = sched_room(p, peer, room)) == NULL) {
+    if ((to = sched_room(p, peer, room)) == NULL) {
         p->counters.dropped++;
         return;
     }
     phx__buf_writer_init(&w, to, room);
     start = phx__wire_data_begin_cast(&w, f->flags, f->hops - 1, n);
-    for (i = from; i < c->count; i++) {
-        if (hop[i] != hop[from])
-            continue;
-        phx__wire_data_cast_line(c, f, i, &d, &flags);
+    for (i = first; i > 0; i = next[i - 1]) {
+        phx__wire_data_cast_line(c, f, i - 1, &d, &flags);
         phx__wire_data_put_cast_line(&w, f->flags, &d);
     }
     phx__wire_data_end_cast(&w, start, f->flags, &d);
@@ -17508,14 +17950,11 @@ void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
 
 void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
 {
-    int drains = peer->out.path.drains;
-
     sched_drop_transit(p, peer);
     sched_unlist(p, &peer->own);
     peer->ack.confirm = 0;
     phx__post_flow_restart(&peer->out, 0, sched_window(p, peer->node));
-    if (drains)
-        sched_ask_route(p, peer);
+    sched_ask_route(p, peer); /* transit need not wait for what is under way any more */
 }
 
 static size_t sched_brought_most(const struct phx__post *p)
@@ -17688,6 +18127,8 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
 #define BOX_IDLE_FEW 4096u
 #define BOX_IDLE_TIME (10 * PHX__SECOND)
 #define BOX_IDLE_MOST (1u << 17)
+/* After a peak the index of tokens goes if it has so many more than four for each message. */
+#define BOX_TOKENS 1024u
 
 /* ---- Into flows */
 
@@ -18402,6 +18843,21 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
     return earliest;
 }
 
+/* Gives back what a peak has left. */
+PHX__COLD static void box_fit(struct phx__post *p)
+{
+    struct phx__post_store *s = &p->store;
+    struct phx__post_outcomes *o = &p->outcomes;
+
+    phx__mem_fit(p->mem, &s->boxes, &s->capacity, s->count, sizeof *s->boxes);
+    phx__map_fit(&s->index);
+    phx__map_fit(&s->waiting);
+    if (s->tokens.count > 4 * p->pending.count + BOX_TOKENS)
+        phx__post_tokens_drop(&s->tokens);
+    phx__mem_fit(p->mem, &o->list, &o->capacity, (uint32_t)(o->promised + o->first + o->count),
+                 sizeof *o->list);
+}
+
 static void box_expire_held(struct phx__post *p)
 {
     struct phx__post_peer *peer;
@@ -18421,6 +18877,7 @@ static void box_expire_held(struct phx__post *p)
     }
     p->boxes.expire_at = box_next_search(p, earliest, p->store.queued);
     phx__timer_set(p->timers, p->boxes.timer, p->boxes.expire_at);
+    box_fit(p);
 }
 
 void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
@@ -18431,8 +18888,10 @@ void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
         (arg == 0 ? box_expire_held : box_retry)(p);
     if (peer == NULL)
         return;
-    if (phx__post_sched_due(p, peer))
+    if (phx__post_sched_due(p, peer)) {
         box_close_idle(p, peer);
+        box_fit(p);
+    }
     if (peer->out.limit_at <= *p->ops.now)
         box_expire_flow(p, peer);
     phx__post_sched_arm(p, peer);
@@ -19437,10 +19896,12 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
 
 /* ---- Multicast frames */
 
+/* Lines with the same next hop are a chain, so that each is looked at once however many there are. */
 int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 {
-    /* Where each line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE. */
-    uint32_t hop[PHX__CAST_LINES], i, k, generation;
+    /* Where each line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE; the next such line + 1. */
+    uint32_t hop[PHX__CAST_LINES], next[PHX__CAST_LINES], i, generation;
+    struct phx__post_peer *peer;
     struct phx__wire_cast c;
     struct phx__data d;
     int flags;
@@ -19449,20 +19910,22 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
         return PHX_EPROTO;
     if (!phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;
-    for (i = 0; i < c.count; i++) {
+    for (i = c.count; i-- > 0;) {
         phx__wire_data_cast_line(&c, f, i, &d, &flags);
         hop[i] = phx__id_find(p->ids, &d.target);
         if (hop[i] != PHX__SELF && hop[i] != PHX__NONE)
             hop[i] = !p->limits.relay || f->hops <= 1 ? PHX__NONE
                                                       : p->ops.next(p->ops.ctx, hop[i], &generation);
-        p->counters.dropped += hop[i] == PHX__NONE;
+        peer = hop[i] == PHX__SELF || hop[i] == PHX__NONE ? NULL : phx__post_sched_open(p, hop[i]);
+        p->counters.dropped += peer == NULL && hop[i] != PHX__SELF;
+        if (peer != NULL) {
+            next[i] = peer->line;
+            peer->line = i + 1;
+        }
     }
-    for (i = 0; i < c.count; i++) {
-        for (k = 0; k < i && hop[k] != hop[i]; k++)
-            continue;
-        if (k == i && hop[i] != PHX__NONE && hop[i] != PHX__SELF)
-            phx__post_sched_forward(p, f, &c, hop, i);
-    }
+    for (i = 0; i < c.count; i++)
+        if (hop[i] != PHX__SELF && (peer = phx__post_sched_find(p, hop[i])) != NULL && peer->line == i + 1)
+            phx__post_sched_forward(p, peer, f, &c, next);
     for (i = 0; i < c.count; i++) { /* last, because the application may do anything */
         if (hop[i] == PHX__SELF) {
             phx__wire_data_cast_line(&c, f, i, &d, &flags);
@@ -19727,13 +20190,12 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
     struct phx__flow_out *o;
     size_t bytes;
-    int drains, err = 0;
+    int err = 0;
 
     if (peer == NULL)
         return;
     recv_confirmed(p, peer, a);
     o = &peer->out;
-    drains = o->path.drains;
     if (a->epoch != o->epoch || o->epoch == 0 || a->next > o->left || a->next < o->base
         || (a->return_count > 0 && a->return_base > o->seen))
         return; /* of another life of the flow; nonsense; or overtaken by a later one */
@@ -19749,7 +20211,7 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
     if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->path.rewind_from)
         phx__post_flow_lost(o, *p->ops.now);
     phx__post_box_ended(p, peer);
-    if (drains) /* until now, perhaps: what was lost goes by the way that waits */
+    if (o->path.drains)
         phx__post_sched_route(p, node);
     phx__post_sched_list(p, &peer->own);
 }
@@ -20165,28 +20627,19 @@ PHX__COLD int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t 
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
-static int64_t keys_take(struct phx__node_keys *k, uint64_t place, int reason, const char *why, uint64_t now)
-{
-    reason = PHX__MAX(reason, PHX_ERROR_LAST); /* all that we do not know are one */
-    place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
-    for (; *why != 0; why++)
-        place = place * 31 + (unsigned char)*why;
-    return phx__ratelimit_take(&k->lines, place != 0 ? place : 1, &keys_line, now);
-}
-
-int64_t phx__node_keys_may_log_dial(struct phx__node_keys *k, const struct phx_address *to, int reason,
-                                    uint64_t now)
-{
-    return keys_take(k, phx__ratelimit_key(&k->lines, to, 1), reason, "", now);
-}
-
 /* A peer that dials us has a new port each time: it does not count. */
 int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
                                uint64_t now)
 {
     uint64_t place = phx__ratelimit_key(&k->lines, end->peer, end->dialer);
-    int64_t before = keys_take(k, place, reason, end->why != NULL ? end->why : "", now);
+    const char *why = end->why != NULL ? end->why : "";
+    int64_t before;
 
+    reason = PHX__MAX(reason, PHX_ERROR_LAST); /* all that we do not know are one */
+    place ^= (uint64_t)(unsigned)-reason * 0x9e3779b97f4a7c15u;
+    for (; *why != 0; why++)
+        place = place * 31 + (unsigned char)*why;
+    before = phx__ratelimit_take(&k->lines, place != 0 ? place : 1, &keys_line, now);
     if (before >= 0 && end->unauthenticated
         && phx__ratelimit_take(&k->lines, PHX__RATELIMIT_ALL, &keys_lines, now) < 0)
         return -1;
@@ -20505,8 +20958,8 @@ static struct phx__node_suspect_rumour *suspect_last(const struct phx__node_susp
     return i == UINT32_MAX ? NULL : &s->at[i];
 }
 
-static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r,
-                                uint64_t now)
+PHX__COLD static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node,
+                                          const struct phx__suspect *r, uint64_t now)
 {
     struct phx__node_suspect_rumour *last = suspect_last(s, node);
 
@@ -20573,8 +21026,8 @@ PHX__COLD void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t nod
     suspect_spread(s, PHX__NONE, node, &r, s->env.hop_limit);
 }
 
-int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f,
-                                 uint64_t now)
+PHX__COLD int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t from,
+                                           const struct phx__frame *f, uint64_t now)
 {
     struct phx__suspect r;
     uint64_t incarnation;
@@ -20628,7 +21081,7 @@ PHX__COLD void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t nod
     first = (uint32_t)phx__rnd_below(s->rnd, n);
     for (i = 0; i < n && sent < SUSPECT_PROBES; i++) {
         uint32_t nbr = s->ops.neighbour(s->env.ctx, (first + i) % n);
-        if (nbr == node || s->ops.is_busy(s->env.ctx, nbr))
+        if (nbr == node || s->ops.is_vain(s->env.ctx, nbr, node))
             continue;
         b.target = s->env.ids->at[nbr];
         sent += (uint32_t)s->env.send(s->env.ctx, nbr, PHX__PROBE, 0, s->env.hop_limit, &b);
@@ -20636,7 +21089,8 @@ PHX__COLD void phx__node_suspect_probe(struct phx__node_suspect *s, uint32_t nod
 }
 
 /* A question about this node is answered; one about another goes on to that one. */
-int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from, const struct phx__frame *f)
+PHX__COLD int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t from,
+                                         const struct phx__frame *f)
 {
     int answer = (f->flags & PHX__PROBE_ANSWER) != 0, mine;
     struct phx__probe b;
@@ -21665,6 +22119,7 @@ uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out)
 #define DEAD_BYTES ((size_t)4 << 20)
 #define DEAD_ADDRESSES 2u
 #define DEAD_LOOK PHX__SECOND /* after a death: the news of it is out by then */
+#define DEAD_FIT_EVERY (10 * PHX__SECOND)
 /* In the arrays by node, of which an eighth is room; the hash of ids is at least three eighths full. */
 #define DEAD_EACH                                                                                            \
     (sizeof(struct phx_id) + 1 + 32 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
@@ -21746,19 +22201,6 @@ PHX__COLD static void dead_thin(phx *p, size_t most, int heard)
     }
 }
 
-PHX__COLD void phx__node_dead_make_room(phx *p, const struct phx_id *id)
-{
-    size_t bytes;
-
-    if (p->ids.count < p->ids.limit || p->peers.vain_at == p->stats.steps
-        || phx__id_find(&p->ids, id) != PHX__NONE)
-        return;
-    bytes = dead_bytes(p, 1, 0);
-    p->peers.vain_at = bytes == 0 ? p->stats.steps : 0;
-    if (bytes > 0)
-        dead_thin(p, bytes - bytes / 8 - 1, 1);
-}
-
 /* A card of the names and addresses that are kept. It has no version: a true one replaces it. */
 PHX__COLD static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 {
@@ -21793,6 +22235,44 @@ PHX__COLD static void dead_strip(phx *p, uint32_t node)
     }
 }
 
+PHX__COLD void phx__node_dead_note(phx *p, uint32_t node)
+{
+    if (phx__route_dest(&p->route, node) != NULL)
+        phx__route_table_wake(&p->route.table, node);
+    if (p->peers.dead_at == 0 || p->peers.dead_at > p->now + DEAD_LOOK)
+        p->peers.dead_at = p->now + DEAD_LOOK;
+    phx__route_plan(&p->route, p->peers.dead_at);
+}
+
+/* Those that died since the last time. */
+PHX__COLD static void dead_look(phx *p)
+{
+    for (uint32_t node = 0; (node = p->route.table.at[node].live) != PHX__SELF;) {
+        if (dead_is(p, node, 0)) {
+            dead_strip(p, node);
+            p->peers.dead_bytes += dead_cost(p, node);
+        } else if (phx__node_is_gone(p, node) && phx__route_next(&p->route, node) == PHX__NONE) {
+            phx__node_dead_note(p, node);
+        }
+    }
+    phx__route_table_rest(&p->route.table);
+}
+
+PHX__COLD void phx__node_dead_make_room(phx *p, const struct phx_id *id)
+{
+    size_t bytes;
+
+    if (p->ids.count < p->ids.limit || p->peers.vain_at == p->stats.steps
+        || phx__id_find(&p->ids, id) != PHX__NONE)
+        return;
+    bytes = dead_bytes(p, 1, 0);
+    p->peers.vain_at = bytes == 0 ? p->stats.steps : 0;
+    if (bytes == 0)
+        return;
+    dead_look(p); /* forgetting puts others at rest */
+    dead_thin(p, bytes - bytes / 8 - 1, 1);
+}
+
 /* Indices and memory that nobody uses any more. */
 PHX__COLD static void dead_fit(phx *p)
 {
@@ -21813,13 +22293,6 @@ PHX__COLD static void dead_fit(phx *p)
 #undef DEAD_FIT
 }
 
-PHX__COLD void phx__node_dead_note(phx *p)
-{
-    if (p->peers.dead_at == 0)
-        p->peers.dead_at = p->now + DEAD_LOOK;
-    phx__route_plan(&p->route, p->peers.dead_at);
-}
-
 PHX__COLD void phx__node_dead_due(phx *p)
 {
     size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
@@ -21829,17 +22302,18 @@ PHX__COLD void phx__node_dead_due(phx *p)
     if (p->peers.dead_at == 0 || p->now < p->peers.dead_at)
         return;
     p->peers.dead_at = 0;
-    for (uint32_t node = 1; node < p->ids.size; node++) {
-        if (!phx__node_is_gone(p, node))
-            continue;
-        if (phx__route_is_forgettable(&p->route, node))
-            dead_strip(p, node);
-        else if (phx__route_next(&p->route, node) == PHX__NONE)
-            phx__node_dead_note(p);
-    }
-    if (dead_bytes(p, 0, 0) > most)
+    dead_look(p);
+    if (p->peers.dead_bytes > most && (p->peers.dead_bytes = dead_bytes(p, 0, 0)) > most) {
         dead_thin(p, most - most / 8, 0); /* more than needs be: the next ones come soon */
-    dead_fit(p);
+        p->peers.dead_bytes = most - most / 8;
+    }
+    if (p->now >= p->peers.fit_at) {
+        dead_fit(p);
+        p->peers.fit_at = p->now + DEAD_FIT_EVERY;
+    } else if (p->peers.dead_at == 0) {
+        p->peers.dead_at = p->peers.fit_at;
+        phx__route_plan(&p->route, p->peers.dead_at);
+    }
 }
 
 /* ======== src/node/frames.c ======== */
@@ -21850,14 +22324,14 @@ PHX__COLD void phx__node_dead_due(phx *p)
 /* include "node/base.h" */
 
 #define FRAMES_CARD_INLINE 16384u /* larger cards travel in CARD frames just before their UPDATE */
-#define FRAMES_CARD_HEAD 64u      /* bytes of a CARD frame around its part of the card */
 /* An UPDATE takes no more entries beyond this size; then one more entry with its card still fits. */
 #define FRAMES_UPDATE_FULL (PHX__FRAGMENT - FRAMES_CARD_INLINE - 128u)
 #define FRAMES_SUMMARY_LINES (FRAMES_UPDATE_FULL / 29) /* of 29 bytes each */
-#define FRAMES_ACK_HEAD 128u /* bytes of an ACK frame around its returns */
-#define FRAMES_SMALL 96u     /* of a frame of fixed size between nodes, at most */
+#define FRAMES_HEAD 128u /* bytes of a frame around its card or its returns, or of one of fixed size */
 /* A host that may be silent for longer has data unread for longer than a connection outlives by itself. */
 #define FRAMES_LONG_MS 600000u
+/* Frames of this size may be kept in the block they were read into, which they pin as a whole. */
+#define FRAMES_LENT_LEAST 32768u
 #define FRAMES_LONG_QUEUE 262144u /* bytes; frames that are repeated, or can be missed, are not added to it */
 
 /* ---- Out: control frames to a neighbour ------------------------------------------------------ */
@@ -21890,7 +22364,7 @@ int phx__node_frames_send(phx *p, uint32_t nbr, int type, int flags, int hops, c
     struct phx__writer w;
 
     if (l == NULL || (type != PHX__SUSPECT && phx__link_out_queued(l) >= FRAMES_LONG_QUEUE)
-        || phx__link_out_control(&p->set, l, FRAMES_SMALL, &w) != 0)
+        || phx__link_out_control(&p->set, l, FRAMES_HEAD, &w) != 0)
         return 0;
     phx__wire_link_put(&w, type, flags, hops, body);
     frames_end(p, l, &w);
@@ -21906,7 +22380,7 @@ static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
         struct phx__link *l;
         c.data = e->card + c.offset;
         c.size = c.total - c.offset < FRAMES_UPDATE_FULL ? c.total - c.offset : FRAMES_UPDATE_FULL;
-        if ((l = frames_begin(p, nbr, c.size + FRAMES_CARD_HEAD, &w)) == NULL)
+        if ((l = frames_begin(p, nbr, c.size + FRAMES_HEAD, &w)) == NULL)
             return PHX_ENOMEM;
         phx__wire_route_put_card_part(&w, &c);
         frames_end(p, l, &w);
@@ -21953,6 +22427,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
         e.flags = e.card == NULL                     ? 0
                   : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
                                                      : PHX__ENTRY_CARD;
+        e.flags |= e.rtt != 0 ? PHX__ENTRY_RTT : 0;
         phx__wire_route_put_entry(&w, &e);
     }
     phx__wire_end(&w, start);
@@ -22015,11 +22490,16 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 /* A heartbeat that asks for an answer carries our clock, which the answer brings back. */
 void phx__node_frames_beat(phx *p, uint32_t node, int flags)
 {
-    frames_say_beat(p, node, flags, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
+    struct phx__route_nbr *n = p->route.rtt.on ? phx__route_nbr(&p->route, node) : NULL;
+    uint32_t echo = 0;
+
+    if (flags & (int)PHX__BEAT_REPLY)
+        echo = n != NULL ? phx__route_rtt_ask(&n->rtt, p->now) : (uint32_t)(p->now / PHX__MS);
+    frames_say_beat(p, node, flags, echo);
 }
 
 /* The table in lines, as many frames as it takes. */
-static void frames_summary(phx *p, uint32_t nbr, int reply)
+PHX__COLD static void frames_summary(phx *p, uint32_t nbr, int reply)
 {
     uint32_t node = 0;
 
@@ -22058,7 +22538,7 @@ int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int ga
 {
     uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
-    size_t size = FRAMES_ACK_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
+    size_t size = FRAMES_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
     struct phx__link *l;
 
     if ((l = frames_begin(p, next, size, &w)) == NULL)
@@ -22187,7 +22667,7 @@ static int frames_on_update(phx *p, struct phx__link *l, const struct phx__frame
     return got;
 }
 
-static int frames_on_request(phx *p, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int frames_on_request(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__request q;
 
@@ -22200,6 +22680,7 @@ static int frames_on_request(phx *p, struct phx__link *l, const struct phx__fram
 static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     uint64_t walked = p->route.counters.walked;
+    struct phx__route_nbr *n;
     struct phx__beat b;
 
     if (phx__wire_link_get(f, PHX__BEAT, &b) != 0)
@@ -22212,6 +22693,8 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     p->set.walked = p->route.counters.walked - walked;
+    if (!(f->flags & PHX__BEAT_REPLY) && (n = phx__route_nbr(&p->route, l->peer)) != NULL)
+        phx__route_rtt_answer(&n->rtt, b.echo_ms, p->now);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < FRAMES_LONG_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
@@ -22219,7 +22702,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
 
 /* Few bytes ask for a whole table: not more often than it could be of use. An answer is taken only after a
  * question of ours: it is work for us, and has us send what the peer says it lacks. */
-static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int frames_on_summary(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     int got, reply = (f->flags & PHX__SUMMARY_REPLY) != 0;
     uint64_t walked = p->route.counters.walked;
@@ -22282,7 +22765,7 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
                         const uint8_t *raw, size_t raw_size)
 {
     /* What is for us stays here, and a second scratch for it would be memory for nothing. */
-    int lends = raw_size >= PHX__LEND_LEAST
+    int lends = raw_size >= FRAMES_LENT_LEAST
                 && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) != 0;
     int err;
 
@@ -22656,7 +23139,7 @@ static void links_resume_listeners(phx *p);
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
-static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
+PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
 {
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
     char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
@@ -22690,13 +23173,13 @@ static void links_down(phx *p, struct phx__link *l, int reason)
     p->peers.at[l->peer].link = PHX__NONE;
     phx__node_door_passes(p, l, 0);
     p->links.up--;
-    p->stats.links_lost++;
+    p->stats.links_lost += reason != PHX_EDUPLICATE; /* then it is replaced, or soon will be */
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer);
     if (reason == PHX_ELIMIT && p->links.up > 0) /* one who is alone comes again soon */
         phx__dial_rest(&p->dial, l->peer);
-    phx__node_dead_note(p);
+    phx__node_dead_note(p, l->peer);
 }
 
 /* Hellos that waited for this dial to be decided. */
@@ -22775,7 +23258,7 @@ void phx__node_links_sweep(phx *p)
         links_drop_slot(p, p->links.at[p->links.closed[--p->links.closed_count]]);
 }
 
-void phx__node_links_free(phx *p)
+PHX__COLD void phx__node_links_free(phx *p)
 {
     struct phx__links *s = &p->links;
     struct phx__link *l;
@@ -22892,7 +23375,7 @@ static int links_make_room(phx *p)
     return links_keep_room(p, 1);
 }
 
-static void links_accept(phx *p, int listener)
+PHX__COLD static void links_accept(phx *p, int listener)
 {
     struct phx__listener *at = &p->listeners.at[listener];
     int i, err = 0;
@@ -22945,7 +23428,7 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
 }
 
 /* Opens the companion of a listener for processes of this host, if it is wanted. */
-static void links_open_companion(phx *p, int listener)
+PHX__COLD static void links_open_companion(phx *p, int listener)
 {
     uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
     char text[PHX_ADDRESS_TEXT];
@@ -22962,7 +23445,7 @@ static void links_open_companion(phx *p, int listener)
     links_look_again(p, again);
 }
 
-void phx__node_links_retry_listeners(phx *p)
+PHX__COLD void phx__node_links_retry_listeners(phx *p)
 {
     for (int i = 0; i < p->listeners.count; i++)
         links_open_companion(p, i);
@@ -22971,7 +23454,7 @@ void phx__node_links_retry_listeners(phx *p)
     links_look_again(p, phx__node_door_due(p));
 }
 
-int phx__node_links_listen(phx *p, struct phx_address *a)
+PHX__COLD int phx__node_links_listen(phx *p, struct phx_address *a)
 {
     struct phx__listener *at = &p->listeners.at[p->listeners.count], *companion = at + PHX__LISTENERS;
     int err, handle, tls = a->tls;
@@ -23080,9 +23563,10 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
 /* A dial that has failed before there was a connection, or the way to one. */
 static void links_not_dialled(phx *p, const struct phx_address *to, int err)
 {
+    const struct phx__node_keys_end end = { .peer = to, .dialer = 1 };
     char at[PHX_ADDRESS_TEXT];
 
-    if (phx__node_keys_may_log_dial(&p->keys, to, err, p->now) >= 0)
+    if (phx__node_keys_may_log(&p->keys, &end, err, p->now) >= 0)
         phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", phx_address_text(to, at),
                       phx_strerror(err));
 }
@@ -23203,7 +23687,7 @@ static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
     return PHX_EDUPLICATE;
 }
 
-static int links_judge(phx *p, struct phx__link *l)
+PHX__COLD static int links_judge(phx *p, struct phx__link *l)
 {
     struct phx__link *old;
     uint32_t node;
@@ -23267,7 +23751,6 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
 static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 {
     links_down(p, old, PHX_EDUPLICATE);
-    p->stats.links_lost--; /* not lost: replaced */
     if (winner_is_dialer)
         phx__timer_set(&p->timers, old->timer, p->now + p->cfg.dial_timeout_us);
     else
@@ -23278,7 +23761,8 @@ static int links_route_up(phx *p, const struct phx__link *l)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t has = l->heard.have != 0 && l->heard.have == links_card_mark(self) ? self->card_version : 0;
-    struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has };
+    struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has,
+                                  (l->heard.features & p->set.greeting.features & PHX__FEATURE_RTT) != 0 };
 
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }
@@ -23295,7 +23779,7 @@ static int links_here(phx *p, const struct phx__link *l, struct phx_address *her
 }
 
 /* What a link that has come up teaches of own addresses. */
-static void links_learn_address(phx *p, const struct phx__link *l)
+PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
 {
     struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
                                         l->dialer, l->secure,   l->same_host };
@@ -23597,7 +24081,7 @@ static void wiring_state(phx *p, uint32_t node, enum phx_state state)
         phx__names_trim(&p->names, node);
         if (state == PHX_NODE_FAILED)
             p->peers.at[node].card_version = 0; /* its card is shown again when it is back */
-        phx__node_dead_note(p);
+        phx__node_dead_note(p, node);
         phx__post_box_failed(&p->post, node);
         phx__node_handover_gone(&p->handover, node);
     }
@@ -23806,9 +24290,9 @@ static uint32_t wiring_neighbour(phx *p, uint32_t i)
     return i < p->detect.link_count ? p->detect.links[i]->node : PHX__NONE;
 }
 
-static int wiring_is_busy(phx *p, uint32_t nbr)
+static int wiring_is_vain(phx *p, uint32_t nbr, uint32_t node)
 {
-    return phx__detect_link_of(&p->detect, nbr)->busy;
+    return phx__detect_link_of(&p->detect, nbr)->busy || !phx__route_may_know(&p->route, nbr, node);
 }
 
 static int wiring_is_adjacent(phx *p, uint32_t nbr, uint32_t other)
@@ -23922,7 +24406,7 @@ static int wiring_local(phx *p, int handle, struct phx_address *out)
 }
 
 /* The configuration's strings about keys are the host's own, and are not needed after this. */
-static int wiring_open_keys(phx *p)
+PHX__COLD static int wiring_open_keys(phx *p)
 {
     struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_random };
     struct phx_key key = { p->cfg.key, p->cfg.key_size };
@@ -23943,7 +24427,7 @@ static const struct phx_address *wiring_listener(phx *p, uint32_t i)
 
 /* ---- Together -------------------------------------------------------------------------------- */
 
-static int wiring_open_rooms(phx *p)
+PHX__COLD static int wiring_open_rooms(phx *p)
 {
     const struct phx_config *c = &p->cfg;
     struct phx__route_ops route;
@@ -23969,18 +24453,25 @@ static int wiring_open_rooms(phx *p)
     err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, (int)c->hop_limit,
                           c->incarnation, &route);
     p->route.relay = c->relay;
+    if (err == 0 && c->rtt_metric) {
+        p->set.greeting.features = PHX__FEATURE_RTT;
+        p->route.rtt.on = 1;
+        phx__route_plan(&p->route, p->now);
+    }
     if (err == 0)
         err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &p->now, &dl, &dial);
+    if (err == 0 && c->on_need_hubs != NULL)
+        err = phx__dial_ask_for_hubs(&p->dial);
     return err != 0 ? err : phx__post_init(&p->post, &p->mem, &p->ids, &p->timers, &pl, &post);
 }
 
-int phx__node_wiring_open(phx *p)
+PHX__COLD int phx__node_wiring_open(phx *p)
 {
     struct phx__node_env env = { &p->mem, &p->ids, &p->timers, (int)p->cfg.hop_limit, p->cfg.relay,
                                  p, phx__node_next, phx__node_frames_send, wiring_life };
     struct phx__node_handover_ops handover = { wiring_held, wiring_release, wiring_take,
                                                wiring_handover_end };
-    struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_busy, wiring_is_adjacent,
+    struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_vain, wiring_is_adjacent,
                                              wiring_accuse, wiring_alive, wiring_refute };
     struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
     int err = wiring_open_rooms(p);
@@ -24151,7 +24642,7 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
 
 /* ---- Own card -------------------------------------------------------------------------------- */
 
-static int step_write_card(phx *p)
+PHX__COLD static int step_write_card(phx *p)
 {
     const uint32_t claims = phx__names_count(&p->names, PHX__SELF);
     struct phx__card head = {
@@ -24333,7 +24824,7 @@ static int step_changed(phx *p, uint32_t node)
 }
 
 /* Something was not taken in for lack of memory. That is rare: everything is shown once more. */
-static void step_late(phx *p)
+PHX__COLD static void step_late(phx *p)
 {
     p->news.late = 0;
     p->news.card_stale |= p->news.card_late;
@@ -24404,9 +24895,14 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ROUTE_CHORE:
         if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
             phx__node_dead_forget(p, forgotten);
+        phx__route_advert_times(&p->route, p->now);
         phx__node_dead_due(p);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
+    case PHX__TIMER_HUBS:
+        if (phx__dial_lacks_hubs(&p->dial) && !p->step.free_later)
+            p->cfg.on_need_hubs(p, PHX__USER(p));
+        break;
     case PHX__TIMER_DETECT_LINK:
     case PHX__TIMER_DETECT_NODE: phx__detect_due(&p->detect, kind, arg, p->now); break;
     case PHX__TIMER_POST:
@@ -24440,7 +24936,7 @@ static void step_timers(phx *p)
 /* While messages are pending or names being handed, and until shortly before the end, all goes on but nothing
  * new is taken. Then owed acks and a card that says goodbye go out. Neighbours close their ends when they
  * have read it, so nothing written is lost; at the end of the drain the links close all the same. */
-static void step_leave(phx *p)
+PHX__COLD static void step_leave(phx *p)
 {
     struct phx__link *l;
     uint32_t slot = 0;
@@ -24466,7 +24962,7 @@ static void step_leave(phx *p)
     p->leave.closed = p->post.outcomes.count == 0; /* else there was no time to tell them all */
 }
 
-void phx__node_step_let_go(phx *p)
+PHX__COLD void phx__node_step_let_go(phx *p)
 {
     p->step.let_go = 0;
     step_renew_card(p);
@@ -24571,7 +25067,7 @@ uint64_t phx_deadline(const phx *p)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static int step_open_identity(phx *p, const struct phx_config *cfg)
+PHX__COLD static int step_open_identity(phx *p, const struct phx_config *cfg)
 {
     uint8_t seed[16];
     struct phx_id id;
@@ -24683,8 +25179,11 @@ PHX__COLD static const char *explain_node(const phx *p, uint32_t node, char *tex
     return node == PHX__SELF ? "this node" : phx__node_called(p, node, text);
 }
 
-PHX__COLD static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
+PHX__COLD static void explain_state(struct phx__text *t, const phx *p, uint32_t node,
+                                    const struct phx_node *n)
 {
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    uint64_t rtt = phx__route_rtt_us(phx__route_way(&p->route, d, d->next));
     char id[PHX_ID_TEXT];
 
     phx__node_text_put(t, "id: %s\nstate: %s\n", phx_id_text(&n->id, id), phx__node_state_text(n->state));
@@ -24696,6 +25195,8 @@ PHX__COLD static void explain_state(struct phx__text *t, const phx *p, const str
                        n->incarnation, (uint64_t)n->hops);
     if (n->hops > 0)
         phx__node_text_put(t, "next: %s\n", phx_id_text(&n->next, id));
+    if (rtt != 0)
+        phx__node_text_put(t, "rtt: %u us\n", rtt);
 }
 
 PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
@@ -24853,7 +25354,7 @@ PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t c
     if (phx__route_dest(&p->route, i) == NULL)
         return PHX_ENOTFOUND;
     phx__node_fill(p, i, &n);
-    explain_state(&t, p, &n);
+    explain_state(&t, p, i, &n);
     for (uint32_t k = 0; k < EXPLAIN_MANY && (c = phx__names_claim(&p->names, i, k)) != NULL; k++)
         phx__node_text_put(&t, "names: %u-%u\n", c->first, c->last);
     if (n.ranges_count > EXPLAIN_MANY)
@@ -24933,6 +25434,8 @@ PHX__COLD static void dump_each(struct dump *d, uint32_t node, void (*put)(struc
 
 PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
 {
+    const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
+    uint32_t way = phx__route_way(&d->p->route, dest, dest->next);
     const struct phx__claim *c;
     struct phx_node n;
 
@@ -24943,6 +25446,8 @@ PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
     phx__node_text_put(&d->t, n.hops < 0 ? "-1" : "%u", (uint64_t)n.hops);
     if (n.hops > 0)
         dump_id(d, ",\"next\":", &n.next);
+    if (way != 0)
+        phx__node_text_put(&d->t, ",\"rtt_us\":%u", phx__route_rtt_us(way));
     phx__node_text_put(&d->t, ",\"since_us\":%u,\"names\":[", n.since_us);
     for (uint32_t i = 0; (c = phx__names_claim(&d->p->names, node, i)) != NULL; i++)
         phx__node_text_put(&d->t, "%s[\"%u\",\"%u\"]", i > 0 ? "," : "", c->first, c->last);
@@ -25176,7 +25681,7 @@ void phx_get_detector(const phx *p, struct phx_detector *out)
         *out = p->cfg.detector;
 }
 
-static int api_config_check(const struct phx_config *c)
+PHX__COLD static int api_config_check(const struct phx_config *c)
 {
     size_t cluster = c->cluster == NULL ? 0 : strlen(c->cluster);
     size_t label = c->label == NULL ? 0 : strlen(c->label);
@@ -25676,7 +26181,7 @@ int phx_cast(phx *p, const struct phx_cast *c)
     return api_wake(p, phx__post_multicast_send(&p->post, c));
 }
 
-int phx_cancel(phx *p, uint64_t token)
+PHX__COLD int phx_cancel(phx *p, uint64_t token)
 {
     if (p == NULL || token == 0)
         return PHX_EINVAL;

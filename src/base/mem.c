@@ -71,7 +71,7 @@ static size_t mem_rounded(size_t size)
     return (size + step - 1) / step * step;
 }
 
-int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
+PHX__APART int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
 {
     size_t kept = m->limit / 8, most = SIZE_MAX - MEM_HEAD - kept;
 

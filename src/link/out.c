@@ -32,7 +32,8 @@
 #define OUT_CONTROL_MAX (4u << 20)
 #define OUT_IOV 64
 
-int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size, struct phx__writer *w)
+PHX__APART int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size,
+                                    struct phx__writer *w)
 {
     struct phx__block *b = l->out.tail;
 

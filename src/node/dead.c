@@ -93,19 +93,6 @@ PHX__COLD static void dead_thin(phx *p, size_t most, int heard)
     }
 }
 
-PHX__COLD void phx__node_dead_make_room(phx *p, const struct phx_id *id)
-{
-    size_t bytes;
-
-    if (p->ids.count < p->ids.limit || p->peers.vain_at == p->stats.steps
-        || phx__id_find(&p->ids, id) != PHX__NONE)
-        return;
-    bytes = dead_bytes(p, 1, 0);
-    p->peers.vain_at = bytes == 0 ? p->stats.steps : 0;
-    if (bytes > 0)
-        dead_thin(p, bytes - bytes / 8 - 1, 1);
-}
-
 /* A card of the names and addresses that are kept. It has no version: a true one replaces it. */
 PHX__COLD static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 {
@@ -140,6 +127,44 @@ PHX__COLD static void dead_strip(phx *p, uint32_t node)
     }
 }
 
+PHX__COLD void phx__node_dead_note(phx *p, uint32_t node)
+{
+    if (phx__route_dest(&p->route, node) != NULL)
+        phx__route_table_wake(&p->route.table, node);
+    if (p->peers.dead_at == 0 || p->peers.dead_at > p->now + DEAD_LOOK)
+        p->peers.dead_at = p->now + DEAD_LOOK;
+    phx__route_plan(&p->route, p->peers.dead_at);
+}
+
+/* Those that died since the last time. */
+PHX__COLD static void dead_look(phx *p)
+{
+    for (uint32_t node = 0; (node = p->route.table.at[node].live) != PHX__SELF;) {
+        if (dead_is(p, node, 0)) {
+            dead_strip(p, node);
+            p->peers.dead_bytes += dead_cost(p, node);
+        } else if (phx__node_is_gone(p, node) && phx__route_next(&p->route, node) == PHX__NONE) {
+            phx__node_dead_note(p, node);
+        }
+    }
+    phx__route_table_rest(&p->route.table);
+}
+
+PHX__COLD void phx__node_dead_make_room(phx *p, const struct phx_id *id)
+{
+    size_t bytes;
+
+    if (p->ids.count < p->ids.limit || p->peers.vain_at == p->stats.steps
+        || phx__id_find(&p->ids, id) != PHX__NONE)
+        return;
+    bytes = dead_bytes(p, 1, 0);
+    p->peers.vain_at = bytes == 0 ? p->stats.steps : 0;
+    if (bytes == 0)
+        return;
+    dead_look(p); /* forgetting puts others at rest */
+    dead_thin(p, bytes - bytes / 8 - 1, 1);
+}
+
 /* Indices and memory that nobody uses any more. */
 PHX__COLD static void dead_fit(phx *p)
 {
@@ -160,15 +185,6 @@ PHX__COLD static void dead_fit(phx *p)
 #undef DEAD_FIT
 }
 
-PHX__COLD void phx__node_dead_note(phx *p, uint32_t node)
-{
-    if (phx__route_dest(&p->route, node) != NULL)
-        phx__route_table_wake(&p->route.table, node);
-    if (p->peers.dead_at == 0 || p->peers.dead_at > p->now + DEAD_LOOK)
-        p->peers.dead_at = p->now + DEAD_LOOK;
-    phx__route_plan(&p->route, p->peers.dead_at);
-}
-
 PHX__COLD void phx__node_dead_due(phx *p)
 {
     size_t most = p->mem.limit == 0 || p->mem.limit / 8 > DEAD_BYTES ? DEAD_BYTES : p->mem.limit / 8;
@@ -178,17 +194,7 @@ PHX__COLD void phx__node_dead_due(phx *p)
     if (p->peers.dead_at == 0 || p->now < p->peers.dead_at)
         return;
     p->peers.dead_at = 0;
-    for (uint32_t i = 1; i < p->route.table.live_count; i++) {
-        uint32_t node = p->route.table.live[i];
-
-        if (dead_is(p, node, 0)) {
-            dead_strip(p, node);
-            p->peers.dead_bytes += dead_cost(p, node);
-        } else if (phx__node_is_gone(p, node) && phx__route_next(&p->route, node) == PHX__NONE) {
-            phx__node_dead_note(p, node);
-        }
-    }
-    phx__route_table_rest(&p->route.table);
+    dead_look(p);
     if (p->peers.dead_bytes > most && (p->peers.dead_bytes = dead_bytes(p, 0, 0)) > most) {
         dead_thin(p, most - most / 8, 0); /* more than needs be: the next ones come soon */
         p->peers.dead_bytes = most - most / 8;

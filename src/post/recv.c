@@ -619,10 +619,12 @@ int phx__post_recv_data(struct phx__post *p, const uint8_t *frame, size_t frame_
 
 /* ---- Multicast frames */
 
+/* Lines with the same next hop are a chain, so that each is looked at once however many there are. */
 int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
 {
-    /* Where each line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE. */
-    uint32_t hop[PHX__CAST_LINES], i, k, generation;
+    /* Where each line's target is: PHX__SELF, the neighbour towards it, or PHX__NONE; the next such line + 1. */
+    uint32_t hop[PHX__CAST_LINES], next[PHX__CAST_LINES], i, generation;
+    struct phx__post_peer *peer;
     struct phx__wire_cast c;
     struct phx__data d;
     int flags;
@@ -631,20 +633,22 @@ int phx__post_recv_multicast(struct phx__post *p, const struct phx__frame *f)
         return PHX_EPROTO;
     if (!phx__post_outcome_may_call(p, PHX__SHARE_READ, 1))
         return PHX_EAGAIN;
-    for (i = 0; i < c.count; i++) {
+    for (i = c.count; i-- > 0;) {
         phx__wire_data_cast_line(&c, f, i, &d, &flags);
         hop[i] = phx__id_find(p->ids, &d.target);
         if (hop[i] != PHX__SELF && hop[i] != PHX__NONE)
             hop[i] = !p->limits.relay || f->hops <= 1 ? PHX__NONE
                                                       : p->ops.next(p->ops.ctx, hop[i], &generation);
-        p->counters.dropped += hop[i] == PHX__NONE;
+        peer = hop[i] == PHX__SELF || hop[i] == PHX__NONE ? NULL : phx__post_sched_open(p, hop[i]);
+        p->counters.dropped += peer == NULL && hop[i] != PHX__SELF;
+        if (peer != NULL) {
+            next[i] = peer->line;
+            peer->line = i + 1;
+        }
     }
-    for (i = 0; i < c.count; i++) {
-        for (k = 0; k < i && hop[k] != hop[i]; k++)
-            continue;
-        if (k == i && hop[i] != PHX__NONE && hop[i] != PHX__SELF)
-            phx__post_sched_forward(p, f, &c, hop, i);
-    }
+    for (i = 0; i < c.count; i++)
+        if (hop[i] != PHX__SELF && (peer = phx__post_sched_find(p, hop[i])) != NULL && peer->line == i + 1)
+            phx__post_sched_forward(p, peer, f, &c, next);
     for (i = 0; i < c.count; i++) { /* last, because the application may do anything */
         if (hop[i] == PHX__SELF) {
             phx__wire_data_cast_line(&c, f, i, &d, &flags);

@@ -374,30 +374,28 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
     return sched_queued(p, peer, to, size);
 }
 
-void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f, const struct phx__wire_cast *c,
-                             const uint32_t *hop, uint32_t from)
+void phx__post_sched_forward(struct phx__post *p, struct phx__post_peer *peer, const struct phx__frame *f,
+                             const struct phx__wire_cast *c, const uint32_t *next)
 {
-    struct phx__post_peer *peer = phx__post_sched_open(p, hop[from]);
-    uint32_t i, n = 0;
+    uint32_t first = peer->line, i, n = 0;
     struct phx__writer w;
     struct phx__data d;
     size_t room, start;
     uint8_t *to;
     int flags;
 
-    for (i = from; i < c->count; i++)
-        n += hop[i] == hop[from];
+    peer->line = 0;
+    for (i = first; i > 0; i = next[i - 1])
+        n++;
     room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE + c->common.size;
-    if (peer == NULL || (to = sched_room(p, peer, room)) == NULL) {
+    if ((to = sched_room(p, peer, room)) == NULL) {
         p->counters.dropped++;
         return;
     }
     phx__buf_writer_init(&w, to, room);
     start = phx__wire_data_begin_cast(&w, f->flags, f->hops - 1, n);
-    for (i = from; i < c->count; i++) {
-        if (hop[i] != hop[from])
-            continue;
-        phx__wire_data_cast_line(c, f, i, &d, &flags);
+    for (i = first; i > 0; i = next[i - 1]) {
+        phx__wire_data_cast_line(c, f, i - 1, &d, &flags);
         phx__wire_data_put_cast_line(&w, f->flags, &d);
     }
     phx__wire_data_end_cast(&w, start, f->flags, &d);

@@ -48,9 +48,11 @@ PHX_PRIVATE void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer 
 /* A frame for another node: 0 queued, else why it was dropped. */
 PHX_PRIVATE int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
                                         const struct phx__frame *f);
-/* Queues the lines of a CAST frame whose next hop is hop[from] as a frame of their own. */
-PHX_PRIVATE void phx__post_sched_forward(struct phx__post *p, const struct phx__frame *f,
-                                         const struct phx__wire_cast *c, const uint32_t *hop, uint32_t from);
+/* Queues the lines of a CAST frame that go to this neighbour as a frame of their own: from peer->line on, which
+ * it clears; next: for each of them the next one + 1, or 0. */
+PHX_PRIVATE void phx__post_sched_forward(struct phx__post *p, struct phx__post_peer *peer,
+                                         const struct phx__frame *f, const struct phx__wire_cast *c,
+                                         const uint32_t *next);
 
 /* Appends about `budget` bytes of frames whose next hop is nbr to the link's queue. The bytes, or 0. */
 PHX_PRIVATE size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slices *out,

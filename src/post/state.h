@@ -101,6 +101,7 @@ struct phx__post_peer {
     struct phx__post_transit transit;
     struct phx__flow_out out;
     struct phx__flow_in in;
+    uint32_t line;    /* as a neighbour: its first line of the CAST frame at hand, + 1 */
     size_t brought;   /* as a neighbour: of phx__post.recv.bytes, what counts with it ... */
     int large;        /* ... beside one message that is above all that may */
     uint64_t key; /* by which it is to tell its flow to us; 0: none so far */

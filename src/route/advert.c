@@ -76,8 +76,8 @@ int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
     uint32_t behind = 0;
 
     r->mem->looks += r->table.live_count;
-    for (uint32_t i = 0; i < r->table.live_count; i++) {
-        const struct phx__dest *d = &r->table.at[r->table.live[i]];
+    for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
+        const struct phx__dest *d = &r->table.at[v];
         behind += d->hops == 2 && d->next == nbr;
     }
     return n != NULL && n->neighbours > 1 + behind;
@@ -257,8 +257,8 @@ static void advert_choose_delegate(struct phx__route *r)
     r->mem->looks += r->nbr_count + 2 * (uint64_t)r->table.live_count;
     for (i = 0; i < r->nbr_count; i++)
         r->nbrs[i].leads_to = 0;
-    for (i = 0; i < r->table.live_count; i++) {
-        struct phx__dest *d = &r->table.at[v = r->table.live[i]];
+    for (v = i = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
+        struct phx__dest *d = &r->table.at[v];
         struct phx__route_nbr *n = d->next == v ? NULL : phx__route_nbr(r, d->next);
         d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
         if (n != NULL && ++n->leads_to > most) {
@@ -266,8 +266,8 @@ static void advert_choose_delegate(struct phx__route *r)
             r->delegate = n->node;
         }
     }
-    for (i = 0; i < r->table.live_count && r->delegate != PHX__NONE; i++)
-        advert_mark(r, r->table.live[i]);
+    for (v = i = 0; i < r->table.live_count && r->delegate != PHX__NONE; i++, v = r->table.at[v].live)
+        advert_mark(r, v);
 }
 
 /* Delegated destinations leave the list. So do forgotten ones: without the flag, or in the list twice. */
@@ -311,25 +311,24 @@ static uint32_t advert_sort_dirty(struct phx__route *r)
 
 /* ---- Flushing -------------------------------------------------------------------------------- */
 
-/* Appends the entries that n needs of a list to out. 1: memory was short, or *room was, for which no
+/* Appends the entries that n needs of a list, or of all the living (NULL), to out. 1: memory was short, or *room was, for which no
  * retraction waits: each takes back what had room. All the living have their turn, however often the first
  * ones change. */
 static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const uint32_t *list,
                           uint32_t count, uint32_t *put, size_t *room)
 {
-    uint32_t i, k, first = list == r->table.live && n->from < count ? n->from : 0;
+    uint32_t i, v = n->from < r->table.capacity && r->table.at[n->from].live != PHX__NONE ? n->from : 0;
     int failed = 0;
 
     r->mem->looks += count;
-    for (i = 0; i < count; i++) {
-        uint32_t v = list[k = i < count - first ? first + i : i - (count - first)];
-        const struct phx__dest *d = &r->table.at[v];
+    for (i = 0; i < count; i++, v = r->table.at[v].live) {
+        const struct phx__dest *d = &r->table.at[v = list != NULL ? list[i] : v];
         size_t size = PHX__ENTRY_SIZE + (d->card != NULL ? d->card->size : 0);
         int lost = d->hops == PHX__UNREACHABLE;
         if (!(d->flags & PHX__DEST_KNOWN) || (failed && *room == 0 && !lost) || !advert_needs(r, v, n))
             continue;
         if (!lost && (*room == 0 || (size > *room && *room < ADVERT_ROOM_LARGE))) {
-            n->from = failed ? n->from : k; /* the first one then */
+            n->from = failed ? n->from : v; /* the first one then */
             failed = 1;
             continue;
         }
@@ -351,7 +350,7 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
     if (n->dirty && !delegated && !full)
-        failed = advert_collect(r, n, r->table.live, r->table.live_count, &count, &room);
+        failed = advert_collect(r, n, NULL, r->table.live_count, &count, &room);
     else
         failed = advert_collect(r, n, r->dirty.at, delegated ? urgent : r->dirty.count, &count,
                                 &room);
@@ -374,11 +373,11 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
 /* All who relied on links with these nodes know of the loss. No memory: done when there is a link again. */
 static void advert_drop_lapsed(struct phx__route *r)
 {
-    uint32_t node;
+    uint32_t i, node;
 
     r->mem->looks += r->lapsed > 0 ? r->table.live_count : 0;
-    for (uint32_t i = 0; r->lapsed > 0 && i < r->table.live_count; i++) {
-        if (!(r->table.at[node = r->table.live[i]].flags & PHX__DEST_LAPSED))
+    for (node = i = 0; r->lapsed > 0 && i < r->table.live_count; i++, node = r->table.at[node].live) {
+        if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
             continue;
         r->lost.leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
         r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
@@ -498,8 +497,7 @@ static void advert_compare_times(struct phx__route *r, uint64_t now)
     int quiet = now > phx__route_quiet_at(r) + PHX__RTT_ROUND * PHX__RTT_TICK;
 
     r->mem->looks += r->table.live_count + r->nbr_count;
-    for (uint32_t i = 1; i < r->table.live_count; i++) {
-        uint32_t v = r->table.live[i];
+    for (uint32_t v = PHX__SELF; (v = r->table.at[v].live) != PHX__SELF;) {
         const struct phx__dest *d = &r->table.at[v];
         phx__route_share(r, v, now);
         if (phx__route_rtt_news(&r->rtt, r->mem, v, phx__route_way(r, d, d->next), quiet ? d->seq : 0))

@@ -653,8 +653,8 @@ void phx__route_summary_begin(struct phx__route *r)
 {
     r->counters.walked += r->table.live_count;
     r->mem->looks += r->table.live_count;
-    for (uint32_t i = 0; i < r->table.live_count; i++)
-        r->table.at[r->table.live[i]].flags &= (uint8_t)~PHX__DEST_SEEN;
+    for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live)
+        r->table.at[v].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
 
 void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__summary_line *s)
@@ -682,8 +682,7 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
 void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 {
     r->mem->looks += r->table.live_count;
-    for (uint32_t i = 0; i < r->table.live_count; i++) {
-        uint32_t v = r->table.live[i];
+    for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
         const struct phx__dest *d = &r->table.at[v];
         if (v == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
             continue;
@@ -715,8 +714,8 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
     r->mem->looks += r->table.live_count + r->lost.count;
-    for (uint32_t i = 0; i < r->table.live_count; i++) {
-        struct phx__dest *d = &r->table.at[r->table.live[i]];
+    for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
+        struct phx__dest *d = &r->table.at[v];
         struct phx__advertised t = route_word(d, nbr);
         t.asked = 1;
         t.want = 0;
@@ -804,8 +803,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         r->delegate_known = 0;
     }
     /* The neighbour's offers are void, and so is what others were to advertise because of them. */
-    for (uint32_t k = 1; k < r->table.live_count; k++) {
-        uint32_t i = r->table.live[k];
+    for (uint32_t i = 0; (i = r->table.at[i].live) != PHX__SELF;) {
         int had = phx__route_table_drop_offer(&r->table, &r->table.at[i], nbr);
         if (PHX__ROUTE_RULES(r)) {
             (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
@@ -869,8 +867,8 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
         return;
     }
     r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.live_count : 0);
-    for (uint32_t i = 1; r->pace.quiet_due && i < r->table.live_count; i++)
-        phx__route_share(r, r->table.live[i], now);
+    for (uint32_t v = 0; r->pace.quiet_due && (v = r->table.at[v].live) != PHX__SELF;)
+        phx__route_share(r, v, now);
     r->pace.quiet_due = 0;
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
@@ -900,14 +898,12 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 
 void phx__route_forget(struct phx__route *r, uint32_t node)
 {
-    int is_live = r->table.at[node].is_live;
-
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node);
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node | PHX__GAP_THEIRS);
     }
     phx__route_table_clear(&r->table, node);
-    if (is_live)
+    if (r->table.at[node].live != PHX__NONE)
         phx__route_table_rest(&r->table);
     r->known--;
 }
@@ -921,7 +917,6 @@ void phx__route_fit(struct phx__route *r, uint32_t size)
         r->delegate = PHX__NONE;
         r->delegate_known = r->undelegated.count = 0;
     }
-    phx__mem_fit(r->mem, &r->table.live, &r->table.live_capacity, size, sizeof *r->table.live);
     phx__mem_fit(r->mem, &r->table.asks, &r->table.ask_capacity, r->table.ask_count, sizeof *r->table.asks);
     phx__mem_fit(r->mem, &r->dirty.at, &r->dirty.capacity, size, sizeof *r->dirty.at);
     phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);

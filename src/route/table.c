@@ -19,44 +19,55 @@ void phx__route_table_free(struct phx__route_table *t)
         phx__route_table_clear(t, i);
     phx__mem_put(t->mem, t->at, t->capacity * sizeof *t->at);
     phx__mem_put(t->mem, t->asks, t->ask_capacity * sizeof *t->asks);
-    phx__mem_put(t->mem, t->live, t->live_capacity * sizeof *t->live);
 }
 
 struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node)
 {
     uint32_t was = t->capacity;
 
-    if (phx__mem_grow(t->mem, &t->live, &t->live_capacity, node + 1, sizeof *t->live) != 0
-        || phx__mem_grow(t->mem, &t->at, &t->capacity, node + 1, sizeof *t->at) != 0)
+    if (phx__mem_grow(t->mem, &t->at, &t->capacity, node + 1, sizeof *t->at) != 0)
         return NULL;
-    for (; was < t->capacity; was++)
+    for (; was < t->capacity; was++) {
         phx__route_table_clear(t, was);
+        t->at[was].live = PHX__NONE;
+    }
     return &t->at[node];
 }
 
 void phx__route_table_wake(struct phx__route_table *t, uint32_t node)
 {
-    if (!t->at[node].is_live)
-        t->live[t->live_count++] = node;
-    t->at[node].is_live = 1;
+    if (t->at[node].live != PHX__NONE)
+        return;
+    t->at[node].live = PHX__SELF; /* the end */
+    t->at[t->live_last].live = node;
+    t->live_last = node;
+    t->live_count++;
+}
+
+static int table_is_at_rest(const struct phx__dest *d)
+{
+    return d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0
+           && d->advertised == NULL
+           && (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED)) == 0;
 }
 
 void phx__route_table_rest(struct phx__route_table *t)
 {
-    uint32_t kept = 0;
+    uint32_t before = PHX__SELF, v;
 
     t->mem->looks += t->live_count;
-    for (uint32_t i = 0; i < t->live_count; i++) {
-        struct phx__dest *d = &t->at[t->live[i]];
-        d->is_live = d->hops != PHX__UNREACHABLE || d->pos != PHX__TABLE_FAR || d->offer_count > 0
-                     || d->advertised != NULL
-                     || (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED)) != 0;
-        if (d->is_live)
-            t->live[kept++] = t->live[i];
-        else
-            d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
+    while ((v = t->at[before].live) != PHX__SELF) {
+        struct phx__dest *d = &t->at[v];
+        if (!table_is_at_rest(d)) {
+            before = v;
+            continue;
+        }
+        t->at[before].live = d->live;
+        t->live_count--;
+        d->live = PHX__NONE;
+        d->flags &= (uint8_t) ~(PHX__DEST_DELEGATED | PHX__DEST_UNDELEGATED);
     }
-    t->live_count = kept;
+    t->live_last = before;
 }
 
 static size_t table_runs_size(uint32_t capacity)
@@ -86,6 +97,7 @@ void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *
 void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
 {
     struct phx__dest *d = &t->at[node];
+    uint32_t live = d->live;
 
     phx__route_table_drop_offers(t, d);
     phx__route_table_unadvertise(t, d);
@@ -96,14 +108,23 @@ void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
     d->hops = d->feasible_hops = PHX__UNREACHABLE;
     d->next = PHX__NONE;
     d->pos = PHX__TABLE_FAR;
+    d->live = live; /* rest takes it out */
 }
 
 /* ---- Offers ---------------------------------------------------------------------------------- */
 
+static struct phx__offer_list *table_many(const struct phx__dest *d)
+{
+    struct phx__offer_list *list;
+
+    memcpy(&list, d->offer.many, sizeof list);
+    return list;
+}
+
 struct phx__offer *phx__route_table_offers(const struct phx__dest *d)
 {
     /* The list belongs to the destination, which the caller may change where it got it from. */
-    return d->offer_count > 1 ? d->offer.many->at : (struct phx__offer *)&d->offer.one;
+    return d->offer_count > 1 ? table_many(d)->at : (struct phx__offer *)&d->offer.one;
 }
 
 /* Where nbr is or would go among `count` sorted elements, `each` bytes apart. node: of the first. */
@@ -135,21 +156,21 @@ struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nb
 /* Makes room for one more offer. 0 or PHX_ENOMEM. */
 static int table_grow_offers(struct phx__route_table *t, struct phx__dest *d)
 {
-    uint32_t count = d->offer_count, had = count > 1 ? d->offer.many->capacity : 0;
+    uint32_t count = d->offer_count, had = count > 1 ? table_many(d)->capacity : 0;
     struct phx__offer_list *list;
 
     if (count == 0 || count < had)
         return 0;
     if (count == UINT16_MAX)
         return PHX_ENOMEM;
-    list = phx__mem_resize(t->mem, had > 0 ? d->offer.many : NULL, table_offers_size(had),
+    list = phx__mem_resize(t->mem, had > 0 ? table_many(d) : NULL, table_offers_size(had),
                            table_offers_size(table_capacity(count + 1)));
     if (list == NULL)
         return PHX_ENOMEM;
     if (had == 0)
         list->at[0] = d->offer.one;
     list->capacity = table_capacity(count + 1);
-    d->offer.many = list;
+    memcpy(d->offer.many, &list, sizeof list);
     return 0;
 }
 
@@ -174,7 +195,7 @@ struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struc
 int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr)
 {
     struct phx__offer *h = phx__route_table_offer(d, nbr), one;
-    struct phx__offer_list *list = d->offer.many;
+    struct phx__offer_list *list = table_many(d);
 
     if (h == NULL)
         return 0;
@@ -191,7 +212,7 @@ int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d,
 void phx__route_table_drop_offers(struct phx__route_table *t, struct phx__dest *d)
 {
     if (d->offer_count > 1)
-        phx__mem_put(t->mem, d->offer.many, table_offers_size(d->offer.many->capacity));
+        phx__mem_put(t->mem, table_many(d), table_offers_size(table_many(d)->capacity));
     d->offer_count = 0;
     d->offer.one.nbr = PHX__SELF; /* nobody has taken it back */
 }
@@ -302,8 +323,8 @@ int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
     int err = 0;
 
     t->mem->looks += t->live_count;
-    for (uint32_t i = 0; i < t->live_count; i++)
-        if (phx__route_table_advertise(t, &t->at[t->live[i]], nbr, NULL) != 0)
+    for (uint32_t v = 0, i = 0; i < t->live_count; i++, v = t->at[v].live)
+        if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
             err = PHX_ENOMEM;
     return err;
 }

@@ -68,8 +68,9 @@ struct phx__dest {
     uint64_t incarnation;
     union {
         struct phx__offer one; /* offer_count <= 1: no list for a single neighbour; 0: the last one, over */
-        struct phx__offer_list *many;
+        uint32_t many[2];      /* the bytes of a pointer to the list, in less room than that would take here */
     } offer;
+    uint32_t live; /* the next one in the ring of the living; PHX__NONE: not in it */
     struct phx__advertised_runs *advertised; /* NULL: nothing, to no neighbour */
     struct phx__route_table_card *card;      /* NULL: none */
     uint32_t since; /* when it was last found unreachable, in whole seconds */
@@ -82,16 +83,15 @@ struct phx__dest {
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
-    unsigned card_own : 1; /* the owner itself has sent this card, over the link that is up */
-    unsigned is_live : 1;  /* in the table's list of those that are not at rest */
+    uint8_t card_own;      /* the owner itself has sent this card, over the link that is up */
 };
 
 struct phx__route_table {
     struct phx__mem *mem;
     struct phx__dest *at; /* by node */
     uint32_t capacity;
-    uint32_t *live; /* in no order: what is not here is unreachable, and nothing is kept by neighbour */
-    uint32_t live_count, live_capacity;
+    /* The ring of the living, from ourselves on: of others there is no way, nor anything kept by neighbour. */
+    uint32_t live_count, live_last;
     struct phx__ask *asks; /* in no order */
     uint32_t ask_count, ask_capacity;
 };
@@ -100,7 +100,7 @@ struct phx__route_table {
 PHX_PRIVATE void phx__route_table_free(struct phx__route_table *t);
 /* The destination, empty (flags 0) if the index is new. NULL: no memory. Moves the others in memory. */
 PHX_PRIVATE struct phx__dest *phx__route_table_make(struct phx__route_table *t, uint32_t node);
-/* Puts a destination that was made into the list of the living. */
+/* Puts a destination that was made into the ring of the living. */
 PHX_PRIVATE void phx__route_table_wake(struct phx__route_table *t, uint32_t node);
 /* Takes those out of it that are at rest. */
 PHX_PRIVATE void phx__route_table_rest(struct phx__route_table *t);

@@ -164,10 +164,10 @@ one() { # target: libFuzzer for $MINUTES or $RUNS; a line of figures
     return $status
 }
 
-keep() { # target: the fewest inputs that reach as much
+keep() { # target: the fewest inputs that reach each edge
     rm -rf build/fuzz/least
     mkdir -p build/fuzz/least
-    "$clang/$1" -merge=1 build/fuzz/least "test/fuzz/corpus/$1" "build/fuzz/found/$1" \
+    "$clang/$1" -set_cover_merge=1 -use_counters=0 build/fuzz/least "test/fuzz/corpus/$1" "build/fuzz/found/$1" \
         > build/fuzz/merge.log 2>&1
     rm -f "test/fuzz/corpus/$1"/*
     cp build/fuzz/least/* "test/fuzz/corpus/$1"

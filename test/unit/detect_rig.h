@@ -34,7 +34,7 @@ struct rig {
     uint32_t count;
     uint32_t fired; /* timers */
     int drops;      /* silent takes the link down, as the node does */
-    int grows;      /* a heartbeat makes a new link (1), or ends its own (2) */
+    int grows;      /* a heartbeat makes a new link (1), ends its own (2), or finds its link full (3) */
 };
 
 static void rig_note(struct rig *r, char what, uint32_t node, uint64_t value)
@@ -52,7 +52,8 @@ static void rig_heartbeat(phx *ctx, uint32_t node, int ask)
     struct rig *r = (void *)ctx;
     int monitor;
 
-    rig_note(r, ask ? 'a' : 'b', node, phx__detect_announce(&r->d, node, r->now, &monitor));
+    rig_note(r, ask ? 'a' : 'b', node,
+             r->grows == 3 ? 0 : phx__detect_announce(&r->d, node, r->now, &monitor));
     if (r->grows == 1)
         check(phx__detect_link_up(&r->d, 100, r->now) == 0, "a link while another beats");
     if (r->grows == 2)

@@ -83,6 +83,7 @@ struct world {
     uint64_t emitted, link[NODES][NODES]; /* frames */
     size_t emitted_to[NODES];
     int frozen; /* wires deliver nothing */
+    uint32_t unheld; /* how often was it said that nobody holds a name? */
     struct {
         int count, result, asked; /* asked: with name `to` and this tag, which the outcome repeats */
         uint64_t to, tag;
@@ -457,7 +458,8 @@ static inline void op_member(phx *ctx, uint64_t token, uint64_t to, int result, 
 
 static inline void op_unheld(phx *ctx, uint64_t name)
 {
-    (void)ctx, (void)name;
+    (void)name;
+    ((struct node *)(void *)ctx)->w->unheld++;
 }
 
 static inline void op_lost(phx *ctx, uint32_t count, uint64_t to, int result)

@@ -370,6 +370,59 @@ static void test_busy(void)
     rig_free(&r);
 }
 
+static void test_busy_monitor_goes(void)
+{
+    /* Goal: a new link may take the place of the only monitor, also of one that is away. Method: 50 pairs. */
+    uint32_t seed, taken = 0, bad = 0;
+    struct rig r;
+
+    for (seed = 0; seed < 50; seed++) {
+        rig_init_monitors(&r, 1);
+        phx__rnd_seed(&r.rnd, seed, 5);
+        phx__detect_link_up(&r.d, 0, r.now);
+        phx__detect_heartbeat(&r.d, 0, 60 * SECOND, 1, 0, r.now);
+        phx__detect_link_up(&r.d, 1, r.now);
+        taken += (uint32_t)phx__detect_is_monitor(&r.d, 1);
+        bad += rig_monitors(&r) != 1;
+        rig_free(&r);
+    }
+    ok(taken > 10 && taken < 50 && bad == 0, "%u of 50 times", taken);
+}
+
+static void test_saved(void)
+{
+    /* Goal: what traffic spares is counted: a heartbeat for each interval. Method: a frame each second. */
+    struct rig r;
+
+    rig_init_monitors(&r, 1);
+    phx__detect_link_up(&r.d, 0, r.now);
+    check(phx__detect_is_monitor(&r.d, 0), "a monitor");
+    for (uint64_t end = r.now + INSURANCE + 100 * BEAT; r.now < end;) {
+        phx__detect_sent(&r.d, 0, r.now);
+        phx__detect_received(&r.d, 0, r.now);
+        rig_step(&r, r.now + SECOND);
+    }
+    ok(r.d.saved == 100 && r.d.saved_insurance == 0, "%u in a hundred intervals", (unsigned)r.d.saved);
+    rig_free(&r);
+}
+
+static void test_full(void)
+{
+    /* Goal: a heartbeat for which there is no room is not tried at once again. */
+    struct rig r;
+    uint64_t end;
+
+    rig_init_monitors(&r, 1);
+    phx__detect_link_up(&r.d, 0, r.now);
+    rig_step(&r, r.now);
+    r.grows = 3;
+    r.count = 0;
+    for (end = r.now + 10 * BEAT; r.now < end; rig_step(&r, r.now + SECOND))
+        phx__detect_received(&r.d, 0, r.now);
+    ok(rig_events(&r, 'b') >= 9 && rig_events(&r, 'b') <= 11, "%u in ten intervals", rig_events(&r, 'b'));
+    rig_free(&r);
+}
+
 static void test_all_busy(void)
 {
     /* Goal: nodes that all get their processor late do not make each other later. Method: one that announces
@@ -527,6 +580,9 @@ int main(void)
     test_monitors();
     test_fair_choice();
     test_busy();
+    test_busy_monitor_goes();
+    test_saved();
+    test_full();
     test_all_busy();
     test_used_while_busy();
     test_links_and_states();

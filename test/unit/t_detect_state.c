@@ -128,6 +128,27 @@ static void test_suspicion(void)
     rig_free(&r);
 }
 
+static void test_accuser(void)
+{
+    /* Goal: who said that a node is gone, and when: of one whose last route went without a word it is nobody,
+     * whoever had accused it before. */
+    struct rig r;
+
+    rig_init(&r);
+    phx__detect_reachable(&r.d, 3, 1, 0, r.now);
+    rig_run(&r, r.now + SECOND);
+    phx__detect_rumour(&r.d, 3, 9, r.now);
+    ok(phx__detect_node_of(&r.d, 3)->accused_ms == r.now / MS, "a second after the start");
+    phx__detect_alive(&r.d, 3, r.now);
+    rig_run(&r, r.now + SECOND);
+    phx__detect_reachable(&r.d, 3, 0, 0, r.now);
+    check(phx__detect_state(&r.d, 3, NULL) == PHX_NODE_UNREACHABLE, "its last route went");
+    ok(phx__detect_node_of(&r.d, 3)->accuser == PHX__NONE
+           && phx__detect_node_of(&r.d, 3)->accused_ms == r.now / MS, "nobody has accused it");
+    phx__detect_alive(&r.d, 3, r.now);
+    rig_free(&r);
+}
+
 static void test_rumour(void)
 {
     /* Goal: a rumour is checked, not believed. Method: with and without a link, answered or not, and about
@@ -478,6 +499,7 @@ int main(void)
     test_since();
     test_lost_without_memory();
     test_suspicion();
+    test_accuser();
     test_rumour();
     test_probe();
     test_stall();

@@ -202,6 +202,7 @@ static void test_callback(void)
         if (i % 2 == 0)
             step(&n[1]);
     ok(begun == 1 && n[0].mail_count == 0 && abandoned == 0, "half received");
+    ok(phx_reclaim(n[0].p, &begun, NULL) == PHX_ENOTFOUND && abandoned == 0, "no part of another buffer");
     ok(phx_fail(n[0].p, &n[1].id) == 0 && abandoned == 0, "said");
     step(&n[0]);
     ok(abandoned == 1, "given back");

@@ -276,6 +276,27 @@ static void test_forgotten(void)
     rig_free(&r);
 }
 
+static void test_index_of_dead(void)
+{
+    /* Goal: the index of the names of the failed is built when these change, not when those of others do. */
+    struct phx_range mark = { 7, 7 };
+    struct rig r;
+
+    rig_init(&r);
+    rig_claim(&r, 1, 5, 10, 19, 30, 39);
+    phx__names_dead(&r.names, 1, 1);
+    NEWS(&r, "+10-19@1 +30-39@1 ");
+    check(phx__names_index_put(&r.lost.dead, &mark, 1) == 0, "a mark that a new index would not have");
+    rig_claim(&r, 2, 5, 12, 13, 1, 0);
+    (void)rig_news(&r);
+    ok(phx__names_index_look(&r.lost.dead, 7, &(struct phx_range){ 7, 7 }) == 1, "others");
+    rig_claim(&r, 3, 5, 50, 59, 1, 0);
+    phx__names_dead(&r.names, 3, 1);
+    (void)rig_news(&r);
+    ok(phx__names_index_look(&r.lost.dead, 7, &(struct phx_range){ 7, 7 }) == PHX__NONE, "the failed");
+    rig_free(&r);
+}
+
 int main(void)
 {
     test_story();
@@ -283,5 +304,6 @@ int main(void)
     test_forgotten();
     test_random();
     test_memory();
+    test_index_of_dead();
     return test_end();
 }

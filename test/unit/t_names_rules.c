@@ -533,6 +533,21 @@ static void test_page_goes(void)
     ok(wrong == 0 && own_count(&r) == 2000 && rig_free(&r), "all as it was");
 }
 
+static void test_no_names(void)
+{
+    /* Goal: a node without names takes no room. */
+    struct phx__claim c = { 5, 5, 1 };
+    struct rig r;
+    size_t used;
+
+    rig_init(&r, 60, NULL);
+    check(set(&r, 2, 0, &c, 1) == 0, "one that has a name");
+    used = r.mem.used;
+    ok(set(&r, 50, 0, NULL, 0) == 0 && r.mem.used == used, "one that has none");
+    ok(set(&r, 50, 0, &c, 1) == 0 && r.mem.used > used, "until it has");
+    ok(rig_free(&r), "freed");
+}
+
 int main(void)
 {
     test_joined();
@@ -544,5 +559,6 @@ int main(void)
     test_page_goes();
     test_trim();
     test_held();
+    test_no_names();
     return test_end();
 }

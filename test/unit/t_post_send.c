@@ -142,7 +142,8 @@ static void test_hold(void)
     check(send_size(n, 3, 300000, 0, 0, 0) == PHX_EAGAIN, "larger than all that may be held");
     turns(w, 10, 1000);
     ok(w->writable == 0, "for which no room is ever announced");
-    check(send_size(n, 3, 256u << 10, 1, 0, 0) == 0, "as large as may be held");
+    check(w->unheld == 0 && send_size(n, 3, 256u << 10, 1, 0, 0) == 0, "as large as may be held");
+    ok(w->unheld == 1, "that nobody holds the name is said");
     ok(send_size(n, 4, 0, 0, 0, 0) == PHX_EAGAIN, "then full");
     turns(w, 10, 1000);
     ok(w->writable == 0 && w->token[1].count == 0 && n->post.pending.bytes == 256u << 10, "held");

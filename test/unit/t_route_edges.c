@@ -628,6 +628,14 @@ static void test_runs(void)
     for (i = had - 1; i >= 20; i--)
         check(phx__route_table_advertise(&t, d, i + 1, NULL) == 0, "forgotten");
     ok(d->advertised->capacity < had / 2, "then it is smaller: %u", (unsigned)d->advertised->capacity);
+    had = d->advertised->capacity;
+    while (had <= 16)
+        check(phx__route_table_advertise(&t, d, 200 + i++, &word) == 0 && ++word.seq > 0
+                  && (had = d->advertised->capacity) > 0, "more again");
+    calls = h->heap.calls;
+    while (d->advertised->count > had / 4 + 1)
+        check(phx__route_table_advertise(&t, d, 200 + --i, NULL) == 0, "forgotten");
+    ok(h->heap.calls == calls && d->advertised->capacity == had, "a quarter of it keeps what it has");
     phx__route_table_free(&t);
     end();
 }
@@ -757,6 +765,42 @@ static void test_named(void)
     ok(named == 256 && unnamed == 0, "256 are named: %u and %u", named, unnamed);
     lose(257);
     ok(named == 0 && unnamed == 1, "257 are not: %u and %u", named, unnamed);
+}
+
+static void test_back(void)
+{
+    /* Goal: a neighbour that comes back is not named as lost any more. */
+    begin();
+    up(1);
+    up(2);
+    up(3);
+    wait(PHX__SECOND);
+    host_flush(h);
+    phx__route_down(r, node_of(2), world.now);
+    phx__route_down(r, node_of(3), world.now);
+    check(r->lost.count == 2 && r->pace.shrunk == 2, "two are to be named");
+    up(2);
+    ok(r->lost.count == 1 && r->lost.at[0] == phx__id_hash(&h->ids.at[node_of(3)]) && r->pace.shrunk == 1,
+       "one of them is back");
+    end();
+}
+
+static void test_worsened(void)
+{
+    /* Goal: what a neighbour's link with another made needless is looked at again when that link is gone, for
+     * both of them, whatever covers it. Method: 1 and 3 are linked, and 1 says that 3 is gone. */
+    begin();
+    up(1);
+    up(3);
+    tell(1, 3, 2, 1);
+    tell(3, 1, 2, 1);
+    wait(10 * PHX__SECOND);
+    host_flush(h);
+    check(r->nbrs[0].dirty == 0 && r->nbrs[1].dirty == 0 && !r->pace.look, "all is told");
+    r->pace.news = 0;
+    tell(1, 3, 2, 255);
+    ok(r->nbrs[0].dirty == 2 && r->nbrs[1].dirty == 2 && r->pace.look && r->pace.news, "both, and soon");
+    end();
 }
 
 static void test_record(void)
@@ -901,6 +945,8 @@ int main(void)
     test_grown();
     test_nothing();
     test_named();
+    test_back();
+    test_worsened();
     test_record();
     test_rooms();
     test_delegate();

@@ -308,6 +308,37 @@ static double half_dies(uint32_t clients)
     return bytes / 36 / dead / (clients - dead);
 }
 
+/* A client's cast to so many others, one link each: what the hub does for each of them. */
+static double cast_relayed(uint32_t members)
+{
+    struct phx_range all = { 1, UINT64_MAX };
+    struct phx_cast c = { .ranges = &all, .ranges_count = 1, .data = "x", .size = 1 };
+    struct phx_config cfg;
+    struct net n;
+    double work = 0;
+
+    net_config(&cfg);
+    cfg.detector.interval_us = cfg.detector.insurance_us = 3600 * SECOND;
+    net_new(&n, members + 2);
+    for (uint32_t i = 0; i < members + 2; i++) {
+        (void)net_add(&n, &cfg, i == 0);
+        if (i > 1)
+            net_must(phx_assume(n.spots[i].p, i, i), "phx_assume");
+    }
+    net_until(&n, 0, members + 1, 1, members + 2);
+    net_run(&n, 30 * SECOND);
+    for (int i = 0; i < 2; i++) { /* the second time all know the way */
+        work = n.spots[0].work;
+        if (phx_cast(n.spots[1].p, &c) != (int)members)
+            net_die("a cast has not all members");
+        net_touch(&n, &n.spots[1]);
+        net_run(&n, SECOND);
+        work = n.spots[0].work - work;
+    }
+    net_free(&n);
+    return work / members;
+}
+
 /* ---- A full mesh -------------------------------------------------------------------------------- */
 
 enum event { JOIN, GOODBYE, DEATH };
@@ -648,6 +679,8 @@ static const struct row rows[] = {
       { 100, 1000, 10000, 100000 }, { 10, 100, 1000, 5000 }, 0, 3 },
     { "the first look-up after a joiner, of ranges known", joiner,
       { 1000, 10000, 50000, 100000 }, { 100, 1000, 5000, 10000 }, 1, 2 },
+    { "work of a hub for each member of a cast", cast_relayed,
+      { 10, 100, 250, 1000 }, { 10, 20, 40, 200 }, 1, 1.5 },
     { "memory after so many tokens, beside before", after_tokens,
       { 1000, 10000, 100000, 1000000 }, { 1000, 3000, 10000, 30000 }, 0, 1.2 },
     { "memory after so many names held, beside before", after_held,
