@@ -14,7 +14,7 @@ headers="base/base base/ring base/mem base/map base/rnd base/timer base/sha base
  base/ratelimit
  wire/wire wire/data wire/route wire/link
  os/poll os/os tls/cert tls/tls link/state link/link
- route/gap route/table route/route names/index names/names names/lost detect/detect
+ route/gap route/table route/rtt route/route names/index names/names names/lost detect/detect
  dial/slot dial/addr dial/start dial/target dial/dial
  post/returns post/flow post/tokens post/store post/state post/outcome post/sched post/box post/recv post/post
  node/keys node/samehost node/addr node/env node/suspect node/handover node/trace node/state
@@ -23,7 +23,7 @@ sources="base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/
  base/ratelimit
  wire/wire wire/data wire/route wire/link
  os/poll os/os os/samehost tls/cert tls/tls link/out link/hello link/place link/link
- route/gap route/table route/route route/advert
+ route/gap route/table route/rtt route/route route/advert
  detect/detect names/index names/names names/lost
  dial/slot dial/addr dial/rate dial/start dial/target dial/dial
  post/returns post/flow post/tokens post/store post/outcome post/sched post/box post/multicast post/recv

@@ -791,17 +791,19 @@ PHX_PRIVATE void phx__wire_route_claim(const struct phx__card *card, uint32_t i,
 /* One line of a routing update. */
 #define PHX__ENTRY_CARD 1u      /* the card follows in the entry */
 #define PHX__ENTRY_CARD_SENT 2u /* the card came just before, in CARD frames */
+#define PHX__ENTRY_RTT 4u       /* the round trip time follows: only to one that has PHX__FEATURE_RTT */
 struct phx__entry {
     struct phx_id id;
     uint64_t incarnation;
     uint32_t seq;
     uint8_t hops; /* the sender's distance; PHX__UNREACHABLE: none */
     uint8_t flags;
+    uint16_t rtt;          /* of the sender's way, in units of 100 us; 0: not told */
     uint32_t card_version; /* the sender's copy; 0: it has none */
     const uint8_t *card;   /* NULL if not attached */
     uint32_t card_size;
 };
-#define PHX__ENTRY_SIZE 34u /* without card, which adds 4 and its bytes */
+#define PHX__ENTRY_SIZE 34u /* without card, which adds 4 and its bytes, and round trip time, which adds 2 */
 /* An UPDATE: begin it, put entries, and end it with phx__wire_end. */
 PHX_PRIVATE size_t phx__wire_route_begin_update(struct phx__writer *w);
 PHX_PRIVATE void phx__wire_route_put_entry(struct phx__writer *w, const struct phx__entry *e);
@@ -847,11 +849,12 @@ PHX_PRIVATE int phx__wire_route_next_summary_line(struct phx__reader *r, struct 
 #define PHX__NONCE 16
 #define PHX__MAC 32
 
+#define PHX__FEATURE_RTT 1u /* in HELLO and ANSWER: entries may come with round trip times */
 struct phx__hello {
     uint32_t magic;
     uint16_t version_min, version_max;
     uint8_t cluster[8]; /* first bytes of SHA-256 of the cluster's name: a quick no, not a proof */
-    uint32_t features;  /* zero for now; unknown bits are ignored */
+    uint32_t features;  /* PHX__FEATURE_*; unknown bits are ignored */
     struct phx_id id;
     uint64_t incarnation;
     uint8_t nonce[PHX__NONCE];
@@ -863,6 +866,7 @@ struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an
 struct phx__standing {
     uint32_t seq, card_version;
     uint32_t have; /* mark of the other's card that it has; 0: none */
+    uint32_t features; /* PHX__FEATURE_*, as in HELLO or ANSWER before it */
 };
 struct phx__answer {
     uint16_t version; /* the one both speak */
@@ -1375,6 +1379,11 @@ struct phx__link_resumed {
     uint32_t size;
 };
 
+struct phx__link_greeting { /* what each HELLO says of the cluster, and of this node */
+    uint8_t cluster[8];
+    uint32_t features;
+};
+
 struct phx__link_set {
     struct phx__mem *mem;
     struct phx_os *os;
@@ -1385,7 +1394,7 @@ struct phx__link_set {
     const struct phx_key *keys;                /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */
     struct phx__hmac begun[PHX__LINK_KEYS];    /* of each key, or of the empty one: nothing hashed yet */
-    uint8_t cluster_tag[8];                    /* what a HELLO says of the cluster */
+    struct phx__link_greeting greeting;
     struct phx__tls_set *tls;                  /* NULL: no link has TLS */
     const struct phx_id *self;
     uint64_t incarnation;
@@ -1537,6 +1546,7 @@ struct phx__offer {
     uint32_t nbr; /* node */
     uint32_t seq;
     uint8_t hops; /* the neighbour's distance */
+    uint16_t rtt; /* what it said of the round trip; 0: nothing. See rtt.c */
 };
 
 struct phx__offer_list {
@@ -1550,6 +1560,7 @@ struct phx__advertised {
     uint32_t want; /* with asked: the least number that was asked for; else 0 */
     uint8_t hops;  /* PHX__UNREACHABLE: the neighbour uses no route that we advertised */
     uint8_t asked; /* an entry is due even if the neighbour seems not to need one */
+    uint16_t rtt;  /* see rtt.c */
 };
 
 /* The same was advertised to neighbours first..last. */
@@ -1670,6 +1681,57 @@ PHX_PRIVATE int phx__route_table_has_left(const struct phx__dest *d);
 
 #endif
 
+/* ======== src/route/rtt.h ======== */
+/* rtt.h - BRAIN: round trip times, by which a node may choose among next hops that are equally near. */
+#ifdef PHX_LINES
+#line 1 "src/route/rtt.h"
+#endif
+#ifndef PHX_ROUTE_RTT_H
+#define PHX_ROUTE_RTT_H
+/* include "base/mem.h" */
+/* include "route/table.h" */
+
+/* Ten seconds are a round. In each second a tenth of the links is asked, but no more than 16. */
+#define PHX__RTT_TICK PHX__SECOND
+#define PHX__RTT_ROUND 10u
+#define PHX__RTT_ASKED_MOST 16u
+
+struct phx__route_rtt_link {
+    uint32_t smooth; /* microseconds, times 8; 0: not known */
+    uint32_t asked;  /* the clock in the heartbeat that is to be answered; 0: none */
+};
+
+struct phx__route_rtt {
+    int on;
+    int telling;         /* the next flush tells ways that are only a choice */
+    uint64_t at;         /* the next links are asked */
+    uint32_t turn, ticks;
+    struct phx__route_rtt_told {
+        uint32_t seq; /* at which it was told as a choice */
+        uint16_t way; /* what neighbours are told of our way to it */
+    } *told;          /* by node */
+    uint32_t capacity;
+};
+
+/* A question leaves: the clock that goes with it. Is its answer still to come? An answer with that clock. */
+PHX_PRIVATE uint32_t phx__route_rtt_ask(struct phx__route_rtt_link *l, uint64_t now);
+PHX_PRIVATE int phx__route_rtt_waits(const struct phx__route_rtt_link *l, uint64_t now);
+PHX_PRIVATE void phx__route_rtt_answer(struct phx__route_rtt_link *l, uint32_t echo, uint64_t now);
+
+/* How long a way is, over this link and as its other end has offered it; 0: not known. In microseconds. */
+PHX_PRIVATE uint32_t phx__route_rtt_way(const struct phx__route_rtt_link *l, const struct phx__offer *h);
+PHX_PRIVATE uint64_t phx__route_rtt_us(uint32_t way);
+/* Is way a faster than way b, the one in use (-1), not to be taken (1), or the same (0)? */
+PHX_PRIVATE int phx__route_rtt_compare(uint32_t a, uint32_t b);
+
+/* What neighbours are told of the way to a node; whether that has just become something else, since our way
+ * takes so long, or its number, if seq is not 0. */
+PHX_PRIVATE uint16_t phx__route_rtt_told(const struct phx__route_rtt *t, uint32_t node);
+PHX_PRIVATE int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem, uint32_t node,
+                                    uint32_t way, uint32_t seq);
+
+#endif
+
 /* ======== src/route/route.h ======== */
 /* route.h - BRAIN: optimized DSDV: the next hop for each destination, and what to advertise to whom. */
 #ifdef PHX_LINES
@@ -1679,6 +1741,7 @@ PHX_PRIVATE int phx__route_table_has_left(const struct phx__dest *d);
 #define PHX_ROUTE_ROUTE_H
 /* include "base/rnd.h" */
 /* include "route/gap.h" */
+/* include "route/rtt.h" */
 /* include "route/table.h" */
 /* include "base/timer.h" */
 /* include "wire/link.h" */
@@ -1702,6 +1765,7 @@ struct phx__route_hello {
     uint64_t incarnation;
     uint32_t seq, card; /* the peer's number, and the version of its card */
     uint32_t told_seq, told_card;
+    int metric; /* both have PHX__FEATURE_RTT */
 };
 
 struct phx__route_nbr {
@@ -1712,7 +1776,9 @@ struct phx__route_nbr {
     uint8_t held;        /* entries are held back until its neighbourhood is known */
     uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t relinked;    /* entries are due again: check every destination */
+    uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
     uint32_t leads_to;   /* scratch */
+    struct phx__route_rtt_link rtt;
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
     uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
@@ -1732,6 +1798,7 @@ struct phx__route_lost {
     uint64_t *at;
     uint32_t count, capacity;
     uint64_t naming; /* the hash that the next beat tells as lost; 0: none */
+    int leftover;    /* a former neighbour's advertised entries are still there, for lack of memory */
 };
 
 /* When a flush advertises, and what waits for it. */
@@ -1794,9 +1861,9 @@ struct phx__route {
     uint64_t moved;         /* when the table last changed */
     uint32_t lapsed;        /* destinations with PHX__DEST_LAPSED */
     struct phx__route_lost lost;
-    int leftover;           /* a former neighbour's advertised entries are still there, for lack of memory */
     struct phx__route_pace pace;
     struct phx__route_rise rise;
+    struct phx__route_rtt rtt;
     struct phx__route_counters counters;
 #ifdef PHX_PAPER
     const struct phx__route_rules *rules; /* NULL: this room's own */
@@ -1833,6 +1900,7 @@ PHX_PRIVATE uint32_t phx__route_chores(struct phx__route *r, uint64_t now);
 /* Is there no way to it, and nothing left to tell of it? Forgets it; its index must be dropped. */
 PHX_PRIVATE int phx__route_is_forgettable(const struct phx__route *r, uint32_t node);
 PHX_PRIVATE void phx__route_forget(struct phx__route *r, uint32_t node);
+
 /* Gives memory back; no index is `size` or above. */
 PHX_PRIVATE void phx__route_fit(struct phx__route *r, uint32_t size);
 
@@ -1853,12 +1921,14 @@ PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct
 
 /* When the inbox is empty, and PHX__TIMER_ROUTE_TELL: advertises what is due, or sets that timer. */
 PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
+/* After phx__route_chores: links are asked for their round trip times, and what follows from these. */
+PHX_PRIVATE void phx__route_advert_times(struct phx__route *r, uint64_t now);
 /* Is this neighbour known to be next to that node? */
 PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 /* Is there another way to this neighbour, as far as is known? */
 PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr);
 
-/* ---- For advert.c */
+/* ---- For advert.c and explain.c */
 
 /* When the table will be quiet: digests mean something then, and our neighbourhood is worth sending. */
 PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
@@ -1869,6 +1939,10 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 /* Puts a node into the list of those with this flag, if it is not there. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
                                uint32_t node);
+/* Takes the preferred one of next hops that are as near and feasible. */
+PHX_PRIVATE void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now);
+/* See phx__route_rtt_way; through PHX__NONE: 0. */
+PHX_PRIVATE uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr);
 /* Is a distance at this number below the feasible distance? */
 PHX_PRIVATE int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, uint8_t hops);
 
@@ -6545,7 +6619,8 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
 /* A card with no label, no address and no claim: flags, window, and the three counts. */
 #define WIRE_CARD_MIN 11u
 #define WIRE_CARD_FLAGS (PHX__CARD_RELAYS | PHX__CARD_LEFT)
-#define WIRE_ENTRY_FLAGS (PHX__ENTRY_CARD | PHX__ENTRY_CARD_SENT)
+#define WIRE_ENTRY_CARDS (PHX__ENTRY_CARD | PHX__ENTRY_CARD_SENT)
+#define WIRE_ENTRY_FLAGS (WIRE_ENTRY_CARDS | PHX__ENTRY_RTT)
 
 /* ---- Cards */
 
@@ -6727,7 +6802,10 @@ static int wire_entry_is_sound(const struct phx__entry *e)
     if (!phx__wire_is_honest(e->incarnation, e->seq)) /* its owner must be able to rise above these */
         return 0;
     /* The card is either here or went before, and a card has a version. */
-    if (e->flags == WIRE_ENTRY_FLAGS || (e->flags != 0 && e->card_version == 0))
+    if ((e->flags & WIRE_ENTRY_CARDS) == WIRE_ENTRY_CARDS
+        || ((e->flags & WIRE_ENTRY_CARDS) != 0 && e->card_version == 0))
+        return 0;
+    if ((e->flags & PHX__ENTRY_RTT) != 0 && e->rtt == 0)
         return 0;
     return (e->flags & PHX__ENTRY_CARD) == 0 || e->card_size >= WIRE_CARD_MIN;
 }
@@ -6740,6 +6818,8 @@ int phx__wire_route_next_entry(struct phx__reader *r, struct phx__entry *e)
     memset(e, 0, sizeof *e);
     phx__wire_get_fields(r, PHX__TABLE(wire_entry), e);
     e->flags &= WIRE_ENTRY_FLAGS;
+    if ((e->flags & PHX__ENTRY_RTT) != 0)
+        e->rtt = phx__buf_get_u16(r);
     if ((e->flags & PHX__ENTRY_CARD) != 0) {
         e->card_size = phx__buf_get_u32(r);
         e->card = phx__buf_get_bytes(r, e->card_size);
@@ -6755,6 +6835,8 @@ void phx__wire_route_put_entry(struct phx__writer *w, const struct phx__entry *e
 {
     PHX_ASSERT(wire_entry_is_sound(e));
     phx__wire_put_fields(w, PHX__TABLE(wire_entry), e);
+    if ((e->flags & PHX__ENTRY_RTT) != 0)
+        phx__buf_put_u16(w, e->rtt);
     if ((e->flags & PHX__ENTRY_CARD) != 0) {
         phx__buf_put_u32(w, e->card_size);
         phx__buf_put_bytes(w, e->card, e->card_size);
@@ -9406,7 +9488,7 @@ PHX__COLD void phx__link_hello_cluster(struct phx__link_set *s, const char *clus
     phx__sha_init(&h);
     phx__sha_add(&h, cluster, strlen(cluster));
     phx__sha_end(&h, full);
-    memcpy(s->cluster_tag, full, sizeof s->cluster_tag);
+    memcpy(s->greeting.cluster, full, sizeof s->greeting.cluster);
     s->cluster = cluster;
 }
 
@@ -9449,11 +9531,12 @@ PHX__COLD static int hello_put(struct phx__link_set *s, struct phx__link *l, int
 PHX__COLD static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__hello h = { .magic = PHX__WIRE_MAGIC, .version_min = PHX__WIRE_VERSION, .id = *s->self,
-                            .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation };
+                            .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation,
+                            .features = s->greeting.features };
     struct phx__writer w;
     int err;
 
-    memcpy(h.cluster, s->cluster_tag, sizeof h.cluster);
+    memcpy(h.cluster, s->greeting.cluster, sizeof h.cluster);
     if ((err = s->ops->random(s->ctx, h.nonce, sizeof h.nonce)) != 0
         || (err = hello_put(s, l, PHX__HELLO, &h, &l->hello->hello, &w)) != 0)
         return err;
@@ -9471,7 +9554,7 @@ static void hello_put_macs(uint8_t *end, const struct phx__answer *a)
 PHX__COLD static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a = { .version = PHX__WIRE_VERSION, .id = *s->self, .incarnation = s->incarnation,
-                             .observed = l->address };
+                             .features = s->greeting.features, .observed = l->address };
     struct phx__writer w;
     int err;
 
@@ -9526,10 +9609,11 @@ PHX__COLD static int hello_on_hello(struct phx__link_set *s, struct phx__link *l
         return err;
     if (h.version_min > PHX__WIRE_VERSION || h.version_max < PHX__WIRE_VERSION)
         return PHX_EVERSION;
-    if (memcmp(s->cluster_tag, h.cluster, sizeof h.cluster) != 0)
+    if (memcmp(s->greeting.cluster, h.cluster, sizeof h.cluster) != 0)
         return PHX_ECLUSTER;
     l->id = h.id;
     l->incarnation = h.incarnation;
+    l->heard.features = h.features;
     hello_keep(&l->hello->hello, f->body, f->size);
     l->state = PHX__LINK_PARKED;
     err = phx__link_hello_resume(s, l);
@@ -9563,6 +9647,7 @@ PHX__COLD static int hello_on_answer(struct phx__link_set *s, struct phx__link *
     l->incarnation = a.incarnation;
     l->observed = a.observed;
     l->heard = a.own;
+    l->heard.features = a.features;
     if ((err = s->ops->judge(s->ctx, l)) != 0 || (err = hello_say_proof(s, l, key)) != 0)
         return err;
     return hello_now_up(s, l);
@@ -9581,6 +9666,7 @@ PHX__COLD static int hello_on_proof(struct phx__link_set *s, struct phx__link *l
     if ((err = s->ops->judge(s->ctx, l)) != 0 && err != PHX_EAGAIN)
         return err;
     l->observed = p.observed;
+    p.own.features = l->heard.features; /* of HELLO */
     l->heard = p.own;
     return hello_now_up(s, l);
 }
@@ -10574,7 +10660,7 @@ const struct phx__advertised *phx__route_table_advertised(const struct phx__dest
 static int table_same(const struct phx__advertised *a, const struct phx__advertised *b)
 {
     return a->seq == b->seq && a->card == b->card && a->want == b->want && a->hops == b->hops
-           && a->asked == b->asked;
+           && a->asked == b->asked && a->rtt == b->rtt;
 }
 
 /* Appends neighbours first..last, if there are any, to the n runs of out: how many runs there are then. */
@@ -10723,6 +10809,123 @@ void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 int phx__route_table_has_left(const struct phx__dest *d)
 {
     return d->card != NULL && (d->card->at[0] & PHX__CARD_LEFT) != 0;
+}
+
+/* ======== src/route/rtt.c ======== */
+/* rtt.c - BRAIN: round trip times, by which a node may choose among next hops that are equally near. */
+#ifdef PHX_LINES
+#line 1 "src/route/rtt.c"
+#endif
+/* With cfg.rtt_metric hops still come first. Of neighbours that are as near to a destination, at the same
+ * number, the one with the shorter round trip is the next hop (route_share in route.c). Compared is
+ *
+ *      way(v through n) = smoothed round trip of the link with n + what n told of its own way to v
+ *
+ * A link is asked in each round by a heartbeat with REPLY, whose clock comes back, and smoothed as in RFC
+ * 6298, section 2. One sample counts four times the usual at most: a relay whose host paused once is not
+ * slow. What is told rides on route entries, between neighbours that have both said in their handshake that
+ * they want it. A way of which a part is not known (its neighbour has the option off, or nothing was measured
+ * yet) is neither taken nor left because of its time.
+ *
+ * A choice there must be. Without the option a way is not told to those who are told of one as short by
+ * others (advert_covered). Such a way is told all the same, once for each number of the owner, to neighbours
+ * that have the option and no shorter one (advert_is_choice), when the table has been quiet for a round: a
+ * start costs no more than ever.
+ *
+ * No loops. Only feasible offers at the distance in use are compared, so neither the distance of any node nor
+ * what it advertises changes, and route.c's argument stands as it is. Nor do times run in circles: a node's
+ * way is made of what a nearer one told.
+ *
+ * No storms, no flapping. A next hop changes for one that is 25 % better, and a neighbour is told if the time
+ * differs by more than an eighth from what it was told, once in a round: an entry at most for each route that
+ * the neighbour may be using, and none while times merely jitter. (Were it a quarter, what is known would be
+ * off by as much as the 25 %.) Where all are linked, none is told.
+ *
+ * A liar draws traffic by a short time only where it would have drawn it by its distance, about which it may
+ * as well lie. An answer counts if it brings the clock of the question, so it can only come late. */
+/* include "route/rtt.h" */
+
+/* Microseconds, of what is told and compared: two bytes reach 6.5 s. */
+#define RTT_UNIT 100u
+/* Times below a millisecond are equal: relays' own steps take as long. */
+#define RTT_FLOOR 10u
+/* More is no round trip. */
+#define RTT_MOST (uint32_t)(10 * PHX__SECOND)
+/* After so long without an answer a link is asked again. */
+#define RTT_LOST (uint32_t)(60 * PHX__SECOND)
+
+/* ---- Links ----------------------------------------------------------------------------------- */
+
+uint32_t phx__route_rtt_ask(struct phx__route_rtt_link *l, uint64_t now)
+{
+    return l->asked = PHX__MAX((uint32_t)now, 1); /* 0 would ask for nothing */
+}
+
+int phx__route_rtt_waits(const struct phx__route_rtt_link *l, uint64_t now)
+{
+    return l->asked != 0 && (uint32_t)now - l->asked < RTT_LOST;
+}
+
+void phx__route_rtt_answer(struct phx__route_rtt_link *l, uint32_t echo, uint64_t now)
+{
+    uint32_t us = (uint32_t)now - echo;
+
+    if (l->asked == 0 || echo != l->asked)
+        return;
+    l->asked = 0;
+    us = PHX__MAX(PHX__MIN(us, RTT_MOST), 1);
+    if (l->smooth == 0)
+        l->smooth = 8 * us;
+    else /* half of 8 times is 4 times */
+        l->smooth += PHX__MIN(us, PHX__MAX(l->smooth / 2, RTT_FLOOR * RTT_UNIT)) - l->smooth / 8;
+}
+
+/* ---- Ways ------------------------------------------------------------------------------------ */
+
+uint32_t phx__route_rtt_way(const struct phx__route_rtt_link *l, const struct phx__offer *h)
+{
+    if (h == NULL || l->smooth == 0 || (h->rtt == 0 && h->hops > 0))
+        return 0;
+    return PHX__MAX(PHX__MIN(l->smooth / (8 * RTT_UNIT) + h->rtt, UINT16_MAX), 1);
+}
+
+uint64_t phx__route_rtt_us(uint32_t way)
+{
+    return (uint64_t)way * RTT_UNIT;
+}
+
+int phx__route_rtt_compare(uint32_t a, uint32_t b)
+{
+    if (a == 0 || b == 0)
+        return a != b;
+    if (PHX__MAX(a, b) <= RTT_FLOOR)
+        return 0;
+    return 4 * a <= 3 * PHX__MAX(b, RTT_FLOOR) ? -1 : 1;
+}
+
+/* ---- What neighbours are told ------------------------------------------------------------------ */
+
+uint16_t phx__route_rtt_told(const struct phx__route_rtt *t, uint32_t node)
+{
+    return node < t->capacity ? t->told[node].way : 0;
+}
+
+int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem, uint32_t node, uint32_t way,
+                        uint32_t seq)
+{
+    uint32_t told = phx__route_rtt_told(t, node);
+    uint32_t a = PHX__MAX(told, RTT_FLOOR), b = PHX__MAX(way, RTT_FLOOR);
+    int differs = (told == 0) != (way == 0) || 8 * (a > b ? a - b : b - a) > a;
+    int newer = seq != 0 && way != 0 && (node >= t->capacity || t->told[node].seq != seq);
+
+    if ((!differs && !newer)
+        || phx__mem_grow(mem, &t->told, &t->capacity, node + 1, sizeof *t->told) != 0)
+        return 0; /* without memory: in the next round, perhaps */
+    if (differs)
+        t->told[node].way = (uint16_t)way;
+    if (newer)
+        t->told[node].seq = seq;
+    return 1;
 }
 
 /* ======== src/route/route.c ======== */
@@ -11201,6 +11404,7 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
             route_touch(r, node, now);
         h->seq = e->seq;
         h->hops = e->hops;
+        h->rtt = e->rtt;
     }
     if (before < e->hops)
         route_worsened(r, nbr, node, before == 1, now);
@@ -11211,7 +11415,7 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
 /* What was advertised to a neighbour, or that nothing was. */
 static struct phx__advertised route_word(const struct phx__dest *d, uint32_t nbr)
 {
-    static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0 };
+    static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0, 0 };
     const struct phx__advertised *t = phx__route_table_advertised(d, nbr);
 
     return t != NULL ? *t : nothing;
@@ -11259,7 +11463,7 @@ static void route_tell_owner(struct phx__route *r, uint32_t nbr, uint32_t node, 
     out.hops = t.seq != 0 && e->incarnation == d->incarnation ? t.hops : PHX__UNREACHABLE;
     out.card_version += (uint32_t)is_other;
     out.card = NULL;
-    out.card_size = 0;
+    out.card_size = out.rtt = 0;
     r->counters.walked += ROUTE_TELL_COST;
     r->counters.updates_out++;
     r->counters.entries_out++;
@@ -11431,7 +11635,7 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
  * peer's number must not be advertised before: who knew it without the card would never get the card. */
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
-    const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0 };
+    const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0, 0 };
     const struct phx__entry e = { .id = r->ids->at[nbr], .incarnation = h->incarnation, .seq = h->seq,
                                   .card_version = h->card };
 
@@ -11481,7 +11685,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
-    if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
+    if (relinked ? route_relinked(r, nbr) : r->lost.leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
     for (uint32_t i = 0; i < r->nbr_count; i++)
         if (phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr) && left)
@@ -11495,6 +11699,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     r->pace.look = n->dirty = 1;
     r->pace.news |= d->hops == PHX__UNREACHABLE;
     n->relinked = (uint8_t)relinked;
+    n->metric = (uint8_t)h->metric;
     return route_hello(r, nbr, h, now);
 }
 
@@ -11560,9 +11765,16 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
+uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+
+    return n != NULL ? phx__route_rtt_way(&n->rtt, phx__route_table_offer(d, nbr)) : 0;
+}
+
 /* The next hop in use is the first that came. Once the table is quiet, the preferred one replaces it if as
  * near and feasible: what is advertised stays true, and no loop can arise. */
-static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
+void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *offer = phx__route_table_offers(d);
@@ -11572,8 +11784,11 @@ static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
         return;
     for (i = 0; i < d->offer_count; i++) {
         const struct phx__offer *h = &offer[i];
-        if (h->seq == d->seq && h->hops + 1 == d->hops && phx__route_is_feasible(d, h->seq, h->hops)
-            && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best))
+        int worse;
+        if (h->seq != d->seq || h->hops + 1 != d->hops || !phx__route_is_feasible(d, h->seq, h->hops))
+            continue;
+        worse = phx__route_rtt_compare(phx__route_way(r, d, h->nbr), phx__route_way(r, d, best));
+        if (worse < 0 || (worse == 0 && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best)))
             best = h->nbr;
     }
     route_use(r, node, best, d->seq, d->hops, now);
@@ -11587,7 +11802,7 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     }
     r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.live_count : 0);
     for (uint32_t v = 0; r->pace.quiet_due && (v = r->table.at[v].live) != PHX__SELF;)
-        route_share(r, v, now);
+        phx__route_share(r, v, now);
     r->pace.quiet_due = 0;
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
@@ -11642,6 +11857,7 @@ void phx__route_fit(struct phx__route *r, uint32_t size)
     phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, r->undelegated.count,
                  sizeof *r->undelegated.at);
     phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
+    phx__mem_fit(r->mem, &r->rtt.told, &r->rtt.capacity, size, sizeof *r->rtt.told);
 }
 
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
@@ -11743,6 +11959,7 @@ void phx__route_free(struct phx__route *r)
     phx__mem_put(r->mem, r->changed.at, r->changed.capacity * sizeof *r->changed.at);
     phx__mem_put(r->mem, r->undelegated.at, r->undelegated.capacity * sizeof *r->undelegated.at);
     phx__mem_put(r->mem, r->out, r->out_capacity * sizeof *r->out);
+    phx__mem_put(r->mem, r->rtt.told, r->rtt.capacity * sizeof *r->rtt.told);
 }
 
 int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now)
@@ -11897,6 +12114,24 @@ static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct 
            && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next));
 }
 
+/* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */
+static int advert_is_choice(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+{
+    const struct phx__dest *d = &r->table.at[v];
+    const struct phx__offer *h = phx__route_table_offer(d, j->node);
+
+    if (h != NULL && h->hops <= d->hops)
+        return 0;
+    if (d->hops == 1)
+        return j->neighbourhood != 0 && !advert_says_next(r, v, j->node) && !advert_surrounds(r, j, v);
+    h = phx__route_table_offers(d);
+    r->mem->looks += d->offer_count;
+    for (uint32_t i = 0; i < d->offer_count; i++)
+        if (h[i].nbr != j->node && h[i].hops < d->hops && advert_adjacent(r, h[i].nbr, j))
+            return 0;
+    return 1;
+}
+
 /* Must neighbour j be sent an entry for v now? */
 static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__route_nbr *j)
 {
@@ -11916,7 +12151,9 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
         if (d->hops > t->hops)
             return 1; /* worse than was advertised: always */
         if (d->hops == t->hops && d->seq == t->seq)
-            return v == PHX__SELF && t->card < d->card_version;
+            return v == PHX__SELF ? t->card < d->card_version
+                                  : j->metric && t->rtt != phx__route_rtt_told(&r->rtt, v)
+                                        && advert_is_choice(r, v, j);
     } else if (d->hops == PHX__UNREACHABLE) {
         return 0;
     }
@@ -11926,7 +12163,7 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
     if (d->next == j->node || d->card_version == 0)
         return 0;
     if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
-        return 0;
+        return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
     if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
         j->held = 1;
         return 0;
@@ -11943,7 +12180,8 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
                 && d->card->size > PHX__MAX(room, ADVERT_CARD_SMALL);
     int with_card = !large && (t == NULL || d->card_version > t->card || t->asked);
     const uint32_t card = !large ? d->card_version : t != NULL ? t->card : 0;
-    const struct phx__advertised word = { d->seq, card, 0, d->hops, 0 };
+    const uint16_t rtt = d->hops != PHX__UNREACHABLE ? phx__route_rtt_told(&r->rtt, v) : 0;
+    const struct phx__advertised word = { d->seq, card, 0, d->hops, 0, rtt };
     struct phx__entry *e;
 
     if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, *count + 1, sizeof *r->out)
@@ -11951,7 +12189,8 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
         return PHX_ENOMEM;
     e = &r->out[(*count)++];
     *e = (struct phx__entry){ .id = r->ids->at[v], .incarnation = d->incarnation, .seq = d->seq,
-                              .hops = d->hops, .card_version = card };
+                              .hops = d->hops, .card_version = card,
+                              .rtt = rtt != 0 && phx__route_nbr(r, j)->metric ? rtt : 0 };
     if (with_card && d->card != NULL && d->card_version != 0) { /* 0: all that is kept of a dead node's */
         e->card = d->card->at;
         e->card_size = d->card->size;
@@ -12080,7 +12319,7 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
 /* Sends neighbour n all entries that it needs; the first `urgent` of the dirty list whatever is delegated. */
 static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
 {
-    int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked, failed;
+    int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked && !r->rtt.telling, failed;
     uint32_t count = 0, from = n->from;
     size_t room = r->ops.room(r->ops.ctx, n->node);
     int full = room == 0 && n->dirty > 1;
@@ -12118,7 +12357,7 @@ static void advert_drop_lapsed(struct phx__route *r)
     for (node = i = 0; r->lapsed > 0 && i < r->table.live_count; i++, node = r->table.at[node].live) {
         if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
             continue;
-        r->leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
+        r->lost.leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
         r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
         r->lapsed--;
     }
@@ -12146,6 +12385,7 @@ static void advert_update_all(struct phx__route *r)
     r->pace.urgent = 0;
     r->pace.since = 0;
     advert_update_each(r, 1);
+    r->rtt.telling = 0;
     if (r->pace.look) /* memory or room was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)
@@ -12210,6 +12450,57 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
         pace->quiet_due = 1;
         phx__route_plan(r, phx__route_quiet_at(r));
     }
+}
+
+/* ---- Round trip times ------------------------------------------------------------------------- */
+
+/* Asks links whose turn it is. 1: a round is over. */
+static int advert_ask_times(struct phx__route *r, uint64_t now)
+{
+    uint32_t all = r->nbr_count, rest = all % PHX__RTT_ROUND;
+    uint32_t count = all / PHX__RTT_ROUND + (r->rtt.ticks % PHX__RTT_ROUND < rest);
+
+    for (count = PHX__MIN(count, PHX__RTT_ASKED_MOST); count > 0; count--) {
+        r->rtt.turn = r->rtt.turn + 1 < all ? r->rtt.turn + 1 : 0;
+        if (!phx__route_rtt_waits(&r->nbrs[r->rtt.turn].rtt, now))
+            r->ops.beat(r->ops.ctx, r->nbrs[r->rtt.turn].node, (int)PHX__BEAT_REPLY);
+    }
+    return ++r->rtt.ticks % PHX__RTT_ROUND == 0;
+}
+
+/* Other next hops may be faster now, and neighbours must be told. Choices are told if the table was quiet for
+ * a round: all who became quiet with it have told their neighbourhoods by then (advert_is_choice). */
+static void advert_compare_times(struct phx__route *r, uint64_t now)
+{
+    int quiet = now > phx__route_quiet_at(r) + PHX__RTT_ROUND * PHX__RTT_TICK;
+
+    r->mem->looks += r->table.live_count + r->nbr_count;
+    for (uint32_t v = PHX__SELF; (v = r->table.at[v].live) != PHX__SELF;) {
+        const struct phx__dest *d = &r->table.at[v];
+        phx__route_share(r, v, now);
+        if (phx__route_rtt_news(&r->rtt, r->mem, v, phx__route_way(r, d, d->next), quiet ? d->seq : 0))
+            (void)phx__route_list(r, &r->dirty, PHX__DEST_DIRTY, v);
+    }
+    for (uint32_t i = 0; quiet && i < r->nbr_count; i++) {
+        if (r->nbrs[i].metric != 1)
+            continue;
+        r->nbrs[i].metric = 2;
+        r->nbrs[i].dirty = PHX__MAX(r->nbrs[i].dirty, 1);
+        r->pace.look = 1;
+    }
+    r->rtt.telling = quiet && (r->dirty.count > 0 || r->pace.look);
+}
+
+void phx__route_advert_times(struct phx__route *r, uint64_t now)
+{
+    if (!r->rtt.on)
+        return;
+    if (now >= r->rtt.at) {
+        r->rtt.at = now + PHX__RTT_TICK;
+        if (advert_ask_times(r, now))
+            advert_compare_times(r, now);
+    }
+    phx__route_plan(r, r->rtt.at);
 }
 
 /* ======== src/detect/detect.c ======== */
@@ -22135,6 +22426,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
         e.flags = e.card == NULL                     ? 0
                   : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
                                                      : PHX__ENTRY_CARD;
+        e.flags |= e.rtt != 0 ? PHX__ENTRY_RTT : 0;
         phx__wire_route_put_entry(&w, &e);
     }
     phx__wire_end(&w, start);
@@ -22197,7 +22489,12 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 /* A heartbeat that asks for an answer carries our clock, which the answer brings back. */
 void phx__node_frames_beat(phx *p, uint32_t node, int flags)
 {
-    frames_say_beat(p, node, flags, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
+    struct phx__route_nbr *n = p->route.rtt.on ? phx__route_nbr(&p->route, node) : NULL;
+    uint32_t echo = 0;
+
+    if (flags & (int)PHX__BEAT_REPLY)
+        echo = n != NULL ? phx__route_rtt_ask(&n->rtt, p->now) : (uint32_t)(p->now / PHX__MS);
+    frames_say_beat(p, node, flags, echo);
 }
 
 /* The table in lines, as many frames as it takes. */
@@ -22382,6 +22679,7 @@ PHX__COLD static int frames_on_request(phx *p, struct phx__link *l, const struct
 static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     uint64_t walked = p->route.counters.walked;
+    struct phx__route_nbr *n;
     struct phx__beat b;
 
     if (phx__wire_link_get(f, PHX__BEAT, &b) != 0)
@@ -22394,6 +22692,8 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     p->set.walked = p->route.counters.walked - walked;
+    if (!(f->flags & PHX__BEAT_REPLY) && (n = phx__route_nbr(&p->route, l->peer)) != NULL)
+        phx__route_rtt_answer(&n->rtt, b.echo_ms, p->now);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < FRAMES_LONG_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;
@@ -23460,7 +23760,8 @@ static int links_route_up(phx *p, const struct phx__link *l)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t has = l->heard.have != 0 && l->heard.have == links_card_mark(self) ? self->card_version : 0;
-    struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has };
+    struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has,
+                                  (l->heard.features & p->set.greeting.features & PHX__FEATURE_RTT) != 0 };
 
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }
@@ -24151,6 +24452,11 @@ PHX__COLD static int wiring_open_rooms(phx *p)
     err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, (int)c->hop_limit,
                           c->incarnation, &route);
     p->route.relay = c->relay;
+    if (err == 0 && c->rtt_metric) {
+        p->set.greeting.features = PHX__FEATURE_RTT;
+        p->route.rtt.on = 1;
+        phx__route_plan(&p->route, p->now);
+    }
     if (err == 0)
         err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &p->now, &dl, &dial);
     if (err == 0 && c->on_need_hubs != NULL)
@@ -24588,6 +24894,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ROUTE_CHORE:
         if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
             phx__node_dead_forget(p, forgotten);
+        phx__route_advert_times(&p->route, p->now);
         phx__node_dead_due(p);
         break;
     case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
@@ -24871,8 +25178,11 @@ PHX__COLD static const char *explain_node(const phx *p, uint32_t node, char *tex
     return node == PHX__SELF ? "this node" : phx__node_called(p, node, text);
 }
 
-PHX__COLD static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
+PHX__COLD static void explain_state(struct phx__text *t, const phx *p, uint32_t node,
+                                    const struct phx_node *n)
 {
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    uint64_t rtt = phx__route_rtt_us(phx__route_way(&p->route, d, d->next));
     char id[PHX_ID_TEXT];
 
     phx__node_text_put(t, "id: %s\nstate: %s\n", phx_id_text(&n->id, id), phx__node_state_text(n->state));
@@ -24884,6 +25194,8 @@ PHX__COLD static void explain_state(struct phx__text *t, const phx *p, const str
                        n->incarnation, (uint64_t)n->hops);
     if (n->hops > 0)
         phx__node_text_put(t, "next: %s\n", phx_id_text(&n->next, id));
+    if (rtt != 0)
+        phx__node_text_put(t, "rtt: %u us\n", rtt);
 }
 
 PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
@@ -25041,7 +25353,7 @@ PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t c
     if (phx__route_dest(&p->route, i) == NULL)
         return PHX_ENOTFOUND;
     phx__node_fill(p, i, &n);
-    explain_state(&t, p, &n);
+    explain_state(&t, p, i, &n);
     for (uint32_t k = 0; k < EXPLAIN_MANY && (c = phx__names_claim(&p->names, i, k)) != NULL; k++)
         phx__node_text_put(&t, "names: %u-%u\n", c->first, c->last);
     if (n.ranges_count > EXPLAIN_MANY)
@@ -25121,6 +25433,8 @@ PHX__COLD static void dump_each(struct dump *d, uint32_t node, void (*put)(struc
 
 PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
 {
+    const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
+    uint32_t way = phx__route_way(&d->p->route, dest, dest->next);
     const struct phx__claim *c;
     struct phx_node n;
 
@@ -25131,6 +25445,8 @@ PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
     phx__node_text_put(&d->t, n.hops < 0 ? "-1" : "%u", (uint64_t)n.hops);
     if (n.hops > 0)
         dump_id(d, ",\"next\":", &n.next);
+    if (way != 0)
+        phx__node_text_put(&d->t, ",\"rtt_us\":%u", phx__route_rtt_us(way));
     phx__node_text_put(&d->t, ",\"since_us\":%u,\"names\":[", n.since_us);
     for (uint32_t i = 0; (c = phx__names_claim(&d->p->names, node, i)) != NULL; i++)
         phx__node_text_put(&d->t, "%s[\"%u\",\"%u\"]", i > 0 ? "," : "", c->first, c->last);

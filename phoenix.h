@@ -408,6 +408,11 @@ struct phx_config {
                       and who finds nobody there dials TCP in the same moment. Linux only: elsewhere, with
                       cfg.os, or with 0 it is TCP as addressed */
 
+    int rtt_metric; /* 1: of relays by which a node is equally many hops away, use the one through which the
+                       round trip is shorter, once it is 25 % shorter than through the one in use. Links are
+                       measured each 10 s (one with many neighbours: 16 links a second), and times pass on
+                       between nodes that have this set. Default 0 */
+
     /* Limits */
     size_t max_message; /* bytes per message; default 16 MiB, at most 1 GiB. The same at all nodes, please:
                            what is over the receiver's comes back as PHX_ETOOBIG, and so does what its
@@ -820,6 +825,7 @@ void phx_self(const phx *p, struct phx_id *out);
  * PHX_ENOTFOUND: never heard of it; PHX_EINVAL. Times are ages as of the last step. The keys:
  *
  *      id, state, since, incarnation, hops (a number or none), next (the neighbour towards it)
+ *      rtt           with cfg.rtt_metric: how long from here to there and back, as far as is known
  *      label         if it has one: cfg.label there
  *      names         a range that it holds; names-more: how many are not shown
  *      waits         of these, one that a node holds which cannot be reached, by a claim that counts until
@@ -850,7 +856,8 @@ int phx_trace(phx *p, const struct phx_id *node, uint64_t token);
  *
  *      PHX_DUMP_JSON  { "self": id, "now_us": time of the last step,
  *                       "nodes": [{ "id", "label", "incarnation", "state": as in phx_explain, "hops": or -1,
- *                                   "next": if hops > 0, "since_us", "names": [[first, last], ...] }],
+ *                                   "next": if hops > 0, "rtt_us": if known, "since_us",
+ *                                   "names": [[first, last], ...] }],
  *                       "links": [{ "peer", "address", "up", "dialer", "monitor", "since_us",
  *                                   "bytes_in", "bytes_out", "queued_bytes" }],
  *                       "hubs":  [{ "address", "peer", "linked", "error": its text or "", "tried_us" }],

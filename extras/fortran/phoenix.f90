@@ -104,7 +104,7 @@ module phoenix
     type(c_ptr) :: tls_ca, tls_cert, tls_key, id
     integer(c_int64_t) :: incarnation
     type(c_ptr) :: label
-    integer(c_int) :: relay, same_host
+    integer(c_int) :: relay, same_host, rtt_metric
     integer(c_size_t) :: max_message, mem_limit, window, hold_bytes
     integer(c_int32_t) :: max_links, full_mesh, max_nodes, max_dials, max_accepts, hop_limit, step_bytes
     integer(c_int64_t) :: dial_timeout_us, retry_min_us, retry_max_us

@@ -101,7 +101,7 @@ class _Config(c.Structure):
                 ("cluster", c.c_char_p), ("key", c.c_char_p), ("key_size", size), ("insecure", c.c_int),
                 ("tls", c.c_int), ("tls_ca", c.c_char_p), ("tls_cert", c.c_char_p), ("tls_key", c.c_char_p),
                 ("id", c.POINTER(Id)), ("incarnation", u64), ("label", c.c_char_p), ("relay", c.c_int),
-                ("same_host", c.c_int),
+                ("same_host", c.c_int), ("rtt_metric", c.c_int),
                 ("max_message", size), ("mem_limit", size), ("window", size), ("hold_bytes", size),
                 ("max_links", u32), ("full_mesh", u32), ("max_nodes", u32), ("max_dials", u32),
                 ("max_accepts", u32), ("hop_limit", u32), ("step_bytes", u32),

@@ -73,7 +73,7 @@ PHX__COLD void phx__link_hello_cluster(struct phx__link_set *s, const char *clus
     phx__sha_init(&h);
     phx__sha_add(&h, cluster, strlen(cluster));
     phx__sha_end(&h, full);
-    memcpy(s->cluster_tag, full, sizeof s->cluster_tag);
+    memcpy(s->greeting.cluster, full, sizeof s->greeting.cluster);
     s->cluster = cluster;
 }
 
@@ -116,11 +116,12 @@ PHX__COLD static int hello_put(struct phx__link_set *s, struct phx__link *l, int
 PHX__COLD static int hello_say_hello(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__hello h = { .magic = PHX__WIRE_MAGIC, .version_min = PHX__WIRE_VERSION, .id = *s->self,
-                            .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation };
+                            .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation,
+                            .features = s->greeting.features };
     struct phx__writer w;
     int err;
 
-    memcpy(h.cluster, s->cluster_tag, sizeof h.cluster);
+    memcpy(h.cluster, s->greeting.cluster, sizeof h.cluster);
     if ((err = s->ops->random(s->ctx, h.nonce, sizeof h.nonce)) != 0
         || (err = hello_put(s, l, PHX__HELLO, &h, &l->hello->hello, &w)) != 0)
         return err;
@@ -138,7 +139,7 @@ static void hello_put_macs(uint8_t *end, const struct phx__answer *a)
 PHX__COLD static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a = { .version = PHX__WIRE_VERSION, .id = *s->self, .incarnation = s->incarnation,
-                             .observed = l->address };
+                             .features = s->greeting.features, .observed = l->address };
     struct phx__writer w;
     int err;
 
@@ -193,10 +194,11 @@ PHX__COLD static int hello_on_hello(struct phx__link_set *s, struct phx__link *l
         return err;
     if (h.version_min > PHX__WIRE_VERSION || h.version_max < PHX__WIRE_VERSION)
         return PHX_EVERSION;
-    if (memcmp(s->cluster_tag, h.cluster, sizeof h.cluster) != 0)
+    if (memcmp(s->greeting.cluster, h.cluster, sizeof h.cluster) != 0)
         return PHX_ECLUSTER;
     l->id = h.id;
     l->incarnation = h.incarnation;
+    l->heard.features = h.features;
     hello_keep(&l->hello->hello, f->body, f->size);
     l->state = PHX__LINK_PARKED;
     err = phx__link_hello_resume(s, l);
@@ -230,6 +232,7 @@ PHX__COLD static int hello_on_answer(struct phx__link_set *s, struct phx__link *
     l->incarnation = a.incarnation;
     l->observed = a.observed;
     l->heard = a.own;
+    l->heard.features = a.features;
     if ((err = s->ops->judge(s->ctx, l)) != 0 || (err = hello_say_proof(s, l, key)) != 0)
         return err;
     return hello_now_up(s, l);
@@ -248,6 +251,7 @@ PHX__COLD static int hello_on_proof(struct phx__link_set *s, struct phx__link *l
     if ((err = s->ops->judge(s->ctx, l)) != 0 && err != PHX_EAGAIN)
         return err;
     l->observed = p.observed;
+    p.own.features = l->heard.features; /* of HELLO */
     l->heard = p.own;
     return hello_now_up(s, l);
 }

@@ -57,6 +57,8 @@ PHX__COLD static void dump_each(struct dump *d, uint32_t node, void (*put)(struc
 
 PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
 {
+    const struct phx__dest *dest = phx__route_dest(&d->p->route, node);
+    uint32_t way = phx__route_way(&d->p->route, dest, dest->next);
     const struct phx__claim *c;
     struct phx_node n;
 
@@ -67,6 +69,8 @@ PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
     phx__node_text_put(&d->t, n.hops < 0 ? "-1" : "%u", (uint64_t)n.hops);
     if (n.hops > 0)
         dump_id(d, ",\"next\":", &n.next);
+    if (way != 0)
+        phx__node_text_put(&d->t, ",\"rtt_us\":%u", phx__route_rtt_us(way));
     phx__node_text_put(&d->t, ",\"since_us\":%u,\"names\":[", n.since_us);
     for (uint32_t i = 0; (c = phx__names_claim(&d->p->names, node, i)) != NULL; i++)
         phx__node_text_put(&d->t, "%s[\"%u\",\"%u\"]", i > 0 ? "," : "", c->first, c->last);

@@ -18,8 +18,11 @@ PHX__COLD static const char *explain_node(const phx *p, uint32_t node, char *tex
     return node == PHX__SELF ? "this node" : phx__node_called(p, node, text);
 }
 
-PHX__COLD static void explain_state(struct phx__text *t, const phx *p, const struct phx_node *n)
+PHX__COLD static void explain_state(struct phx__text *t, const phx *p, uint32_t node,
+                                    const struct phx_node *n)
 {
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    uint64_t rtt = phx__route_rtt_us(phx__route_way(&p->route, d, d->next));
     char id[PHX_ID_TEXT];
 
     phx__node_text_put(t, "id: %s\nstate: %s\n", phx_id_text(&n->id, id), phx__node_state_text(n->state));
@@ -31,6 +34,8 @@ PHX__COLD static void explain_state(struct phx__text *t, const phx *p, const str
                        n->incarnation, (uint64_t)n->hops);
     if (n->hops > 0)
         phx__node_text_put(t, "next: %s\n", phx_id_text(&n->next, id));
+    if (rtt != 0)
+        phx__node_text_put(t, "rtt: %u us\n", rtt);
 }
 
 PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t node, uint64_t seen)
@@ -188,7 +193,7 @@ PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t c
     if (phx__route_dest(&p->route, i) == NULL)
         return PHX_ENOTFOUND;
     phx__node_fill(p, i, &n);
-    explain_state(&t, p, &n);
+    explain_state(&t, p, i, &n);
     for (uint32_t k = 0; k < EXPLAIN_MANY && (c = phx__names_claim(&p->names, i, k)) != NULL; k++)
         phx__node_text_put(&t, "names: %u-%u\n", c->first, c->last);
     if (n.ranges_count > EXPLAIN_MANY)

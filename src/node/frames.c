@@ -105,6 +105,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
         e.flags = e.card == NULL                     ? 0
                   : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
                                                      : PHX__ENTRY_CARD;
+        e.flags |= e.rtt != 0 ? PHX__ENTRY_RTT : 0;
         phx__wire_route_put_entry(&w, &e);
     }
     phx__wire_end(&w, start);
@@ -167,7 +168,12 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
 /* A heartbeat that asks for an answer carries our clock, which the answer brings back. */
 void phx__node_frames_beat(phx *p, uint32_t node, int flags)
 {
-    frames_say_beat(p, node, flags, flags & (int)PHX__BEAT_REPLY ? (uint32_t)(p->now / PHX__MS) : 0);
+    struct phx__route_nbr *n = p->route.rtt.on ? phx__route_nbr(&p->route, node) : NULL;
+    uint32_t echo = 0;
+
+    if (flags & (int)PHX__BEAT_REPLY)
+        echo = n != NULL ? phx__route_rtt_ask(&n->rtt, p->now) : (uint32_t)(p->now / PHX__MS);
+    frames_say_beat(p, node, flags, echo);
 }
 
 /* The table in lines, as many frames as it takes. */
@@ -352,6 +358,7 @@ PHX__COLD static int frames_on_request(phx *p, struct phx__link *l, const struct
 static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     uint64_t walked = p->route.counters.walked;
+    struct phx__route_nbr *n;
     struct phx__beat b;
 
     if (phx__wire_link_get(f, PHX__BEAT, &b) != 0)
@@ -364,6 +371,8 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
     phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     p->set.walked = p->route.counters.walked - walked;
+    if (!(f->flags & PHX__BEAT_REPLY) && (n = phx__route_nbr(&p->route, l->peer)) != NULL)
+        phx__route_rtt_answer(&n->rtt, b.echo_ms, p->now);
     if ((f->flags & PHX__BEAT_REPLY) && phx__link_out_queued(l) < FRAMES_LONG_QUEUE)
         frames_say_beat(p, l->peer, 0, b.echo_ms);
     return 0;

@@ -719,7 +719,8 @@ static int links_route_up(phx *p, const struct phx__link *l)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t has = l->heard.have != 0 && l->heard.have == links_card_mark(self) ? self->card_version : 0;
-    struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has };
+    struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has,
+                                  (l->heard.features & p->set.greeting.features & PHX__FEATURE_RTT) != 0 };
 
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }

@@ -406,6 +406,11 @@ PHX__COLD static int wiring_open_rooms(phx *p)
     err = phx__route_init(&p->route, &p->mem, &p->ids, &p->timers, &p->rnd, (int)c->hop_limit,
                           c->incarnation, &route);
     p->route.relay = c->relay;
+    if (err == 0 && c->rtt_metric) {
+        p->set.greeting.features = PHX__FEATURE_RTT;
+        p->route.rtt.on = 1;
+        phx__route_plan(&p->route, p->now);
+    }
     if (err == 0)
         err = phx__dial_init(&p->dial, &p->mem, &p->ids, &p->timers, &p->rnd, &p->now, &dl, &dial);
     if (err == 0 && c->on_need_hubs != NULL)

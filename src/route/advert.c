@@ -136,6 +136,24 @@ static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct 
            && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next));
 }
 
+/* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */
+static int advert_is_choice(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+{
+    const struct phx__dest *d = &r->table.at[v];
+    const struct phx__offer *h = phx__route_table_offer(d, j->node);
+
+    if (h != NULL && h->hops <= d->hops)
+        return 0;
+    if (d->hops == 1)
+        return j->neighbourhood != 0 && !advert_says_next(r, v, j->node) && !advert_surrounds(r, j, v);
+    h = phx__route_table_offers(d);
+    r->mem->looks += d->offer_count;
+    for (uint32_t i = 0; i < d->offer_count; i++)
+        if (h[i].nbr != j->node && h[i].hops < d->hops && advert_adjacent(r, h[i].nbr, j))
+            return 0;
+    return 1;
+}
+
 /* Must neighbour j be sent an entry for v now? */
 static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__route_nbr *j)
 {
@@ -155,7 +173,9 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
         if (d->hops > t->hops)
             return 1; /* worse than was advertised: always */
         if (d->hops == t->hops && d->seq == t->seq)
-            return v == PHX__SELF && t->card < d->card_version;
+            return v == PHX__SELF ? t->card < d->card_version
+                                  : j->metric && t->rtt != phx__route_rtt_told(&r->rtt, v)
+                                        && advert_is_choice(r, v, j);
     } else if (d->hops == PHX__UNREACHABLE) {
         return 0;
     }
@@ -165,7 +185,7 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
     if (d->next == j->node || d->card_version == 0)
         return 0;
     if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
-        return 0;
+        return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
     if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
         j->held = 1;
         return 0;
@@ -182,7 +202,8 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
                 && d->card->size > PHX__MAX(room, ADVERT_CARD_SMALL);
     int with_card = !large && (t == NULL || d->card_version > t->card || t->asked);
     const uint32_t card = !large ? d->card_version : t != NULL ? t->card : 0;
-    const struct phx__advertised word = { d->seq, card, 0, d->hops, 0 };
+    const uint16_t rtt = d->hops != PHX__UNREACHABLE ? phx__route_rtt_told(&r->rtt, v) : 0;
+    const struct phx__advertised word = { d->seq, card, 0, d->hops, 0, rtt };
     struct phx__entry *e;
 
     if (phx__mem_grow(r->mem, &r->out, &r->out_capacity, *count + 1, sizeof *r->out)
@@ -190,7 +211,8 @@ static int advert_put(struct phx__route *r, uint32_t v, uint32_t j, uint32_t *co
         return PHX_ENOMEM;
     e = &r->out[(*count)++];
     *e = (struct phx__entry){ .id = r->ids->at[v], .incarnation = d->incarnation, .seq = d->seq,
-                              .hops = d->hops, .card_version = card };
+                              .hops = d->hops, .card_version = card,
+                              .rtt = rtt != 0 && phx__route_nbr(r, j)->metric ? rtt : 0 };
     if (with_card && d->card != NULL && d->card_version != 0) { /* 0: all that is kept of a dead node's */
         e->card = d->card->at;
         e->card_size = d->card->size;
@@ -319,7 +341,7 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
 /* Sends neighbour n all entries that it needs; the first `urgent` of the dirty list whatever is delegated. */
 static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
 {
-    int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked, failed;
+    int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked && !r->rtt.telling, failed;
     uint32_t count = 0, from = n->from;
     size_t room = r->ops.room(r->ops.ctx, n->node);
     int full = room == 0 && n->dirty > 1;
@@ -357,7 +379,7 @@ static void advert_drop_lapsed(struct phx__route *r)
     for (node = i = 0; r->lapsed > 0 && i < r->table.live_count; i++, node = r->table.at[node].live) {
         if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
             continue;
-        r->leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
+        r->lost.leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
         r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
         r->lapsed--;
     }
@@ -385,6 +407,7 @@ static void advert_update_all(struct phx__route *r)
     r->pace.urgent = 0;
     r->pace.since = 0;
     advert_update_each(r, 1);
+    r->rtt.telling = 0;
     if (r->pace.look) /* memory or room was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)
@@ -449,4 +472,55 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
         pace->quiet_due = 1;
         phx__route_plan(r, phx__route_quiet_at(r));
     }
+}
+
+/* ---- Round trip times ------------------------------------------------------------------------- */
+
+/* Asks links whose turn it is. 1: a round is over. */
+static int advert_ask_times(struct phx__route *r, uint64_t now)
+{
+    uint32_t all = r->nbr_count, rest = all % PHX__RTT_ROUND;
+    uint32_t count = all / PHX__RTT_ROUND + (r->rtt.ticks % PHX__RTT_ROUND < rest);
+
+    for (count = PHX__MIN(count, PHX__RTT_ASKED_MOST); count > 0; count--) {
+        r->rtt.turn = r->rtt.turn + 1 < all ? r->rtt.turn + 1 : 0;
+        if (!phx__route_rtt_waits(&r->nbrs[r->rtt.turn].rtt, now))
+            r->ops.beat(r->ops.ctx, r->nbrs[r->rtt.turn].node, (int)PHX__BEAT_REPLY);
+    }
+    return ++r->rtt.ticks % PHX__RTT_ROUND == 0;
+}
+
+/* Other next hops may be faster now, and neighbours must be told. Choices are told if the table was quiet for
+ * a round: all who became quiet with it have told their neighbourhoods by then (advert_is_choice). */
+static void advert_compare_times(struct phx__route *r, uint64_t now)
+{
+    int quiet = now > phx__route_quiet_at(r) + PHX__RTT_ROUND * PHX__RTT_TICK;
+
+    r->mem->looks += r->table.live_count + r->nbr_count;
+    for (uint32_t v = PHX__SELF; (v = r->table.at[v].live) != PHX__SELF;) {
+        const struct phx__dest *d = &r->table.at[v];
+        phx__route_share(r, v, now);
+        if (phx__route_rtt_news(&r->rtt, r->mem, v, phx__route_way(r, d, d->next), quiet ? d->seq : 0))
+            (void)phx__route_list(r, &r->dirty, PHX__DEST_DIRTY, v);
+    }
+    for (uint32_t i = 0; quiet && i < r->nbr_count; i++) {
+        if (r->nbrs[i].metric != 1)
+            continue;
+        r->nbrs[i].metric = 2;
+        r->nbrs[i].dirty = PHX__MAX(r->nbrs[i].dirty, 1);
+        r->pace.look = 1;
+    }
+    r->rtt.telling = quiet && (r->dirty.count > 0 || r->pace.look);
+}
+
+void phx__route_advert_times(struct phx__route *r, uint64_t now)
+{
+    if (!r->rtt.on)
+        return;
+    if (now >= r->rtt.at) {
+        r->rtt.at = now + PHX__RTT_TICK;
+        if (advert_ask_times(r, now))
+            advert_compare_times(r, now);
+    }
+    phx__route_plan(r, r->rtt.at);
 }

@@ -470,6 +470,7 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
             route_touch(r, node, now);
         h->seq = e->seq;
         h->hops = e->hops;
+        h->rtt = e->rtt;
     }
     if (before < e->hops)
         route_worsened(r, nbr, node, before == 1, now);
@@ -480,7 +481,7 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
 /* What was advertised to a neighbour, or that nothing was. */
 static struct phx__advertised route_word(const struct phx__dest *d, uint32_t nbr)
 {
-    static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0 };
+    static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0, 0 };
     const struct phx__advertised *t = phx__route_table_advertised(d, nbr);
 
     return t != NULL ? *t : nothing;
@@ -528,7 +529,7 @@ static void route_tell_owner(struct phx__route *r, uint32_t nbr, uint32_t node, 
     out.hops = t.seq != 0 && e->incarnation == d->incarnation ? t.hops : PHX__UNREACHABLE;
     out.card_version += (uint32_t)is_other;
     out.card = NULL;
-    out.card_size = 0;
+    out.card_size = out.rtt = 0;
     r->counters.walked += ROUTE_TELL_COST;
     r->counters.updates_out++;
     r->counters.entries_out++;
@@ -700,7 +701,7 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
  * peer's number must not be advertised before: who knew it without the card would never get the card. */
 static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
 {
-    const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0 };
+    const struct phx__advertised t = { h->told_seq, h->told_card, 0, 0, 0, 0 };
     const struct phx__entry e = { .id = r->ids->at[nbr], .incarnation = h->incarnation, .seq = h->seq,
                                   .card_version = h->card };
 
@@ -750,7 +751,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
-    if (relinked ? route_relinked(r, nbr) : r->leftover && phx__route_table_forget_nbr(&r->table, nbr))
+    if (relinked ? route_relinked(r, nbr) : r->lost.leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
     for (uint32_t i = 0; i < r->nbr_count; i++)
         if (phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr) && left)
@@ -764,6 +765,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     r->pace.look = n->dirty = 1;
     r->pace.news |= d->hops == PHX__UNREACHABLE;
     n->relinked = (uint8_t)relinked;
+    n->metric = (uint8_t)h->metric;
     return route_hello(r, nbr, h, now);
 }
 
@@ -829,9 +831,16 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
+uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+
+    return n != NULL ? phx__route_rtt_way(&n->rtt, phx__route_table_offer(d, nbr)) : 0;
+}
+
 /* The next hop in use is the first that came. Once the table is quiet, the preferred one replaces it if as
  * near and feasible: what is advertised stays true, and no loop can arise. */
-static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
+void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *offer = phx__route_table_offers(d);
@@ -841,8 +850,11 @@ static void route_share(struct phx__route *r, uint32_t node, uint64_t now)
         return;
     for (i = 0; i < d->offer_count; i++) {
         const struct phx__offer *h = &offer[i];
-        if (h->seq == d->seq && h->hops + 1 == d->hops && phx__route_is_feasible(d, h->seq, h->hops)
-            && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best))
+        int worse;
+        if (h->seq != d->seq || h->hops + 1 != d->hops || !phx__route_is_feasible(d, h->seq, h->hops))
+            continue;
+        worse = phx__route_rtt_compare(phx__route_way(r, d, h->nbr), phx__route_way(r, d, best));
+        if (worse < 0 || (worse == 0 && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best)))
             best = h->nbr;
     }
     route_use(r, node, best, d->seq, d->hops, now);
@@ -856,7 +868,7 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     }
     r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.live_count : 0);
     for (uint32_t v = 0; r->pace.quiet_due && (v = r->table.at[v].live) != PHX__SELF;)
-        route_share(r, v, now);
+        phx__route_share(r, v, now);
     r->pace.quiet_due = 0;
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
@@ -911,6 +923,7 @@ void phx__route_fit(struct phx__route *r, uint32_t size)
     phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, r->undelegated.count,
                  sizeof *r->undelegated.at);
     phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
+    phx__mem_fit(r->mem, &r->rtt.told, &r->rtt.capacity, size, sizeof *r->rtt.told);
 }
 
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
@@ -1012,6 +1025,7 @@ void phx__route_free(struct phx__route *r)
     phx__mem_put(r->mem, r->changed.at, r->changed.capacity * sizeof *r->changed.at);
     phx__mem_put(r->mem, r->undelegated.at, r->undelegated.capacity * sizeof *r->undelegated.at);
     phx__mem_put(r->mem, r->out, r->out_capacity * sizeof *r->out);
+    phx__mem_put(r->mem, r->rtt.told, r->rtt.capacity * sizeof *r->rtt.told);
 }
 
 int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now)

@@ -3,6 +3,7 @@
 #define PHX_ROUTE_ROUTE_H
 #include "base/rnd.h"
 #include "route/gap.h"
+#include "route/rtt.h"
 #include "route/table.h"
 #include "base/timer.h"
 #include "wire/link.h"
@@ -26,6 +27,7 @@ struct phx__route_hello {
     uint64_t incarnation;
     uint32_t seq, card; /* the peer's number, and the version of its card */
     uint32_t told_seq, told_card;
+    int metric; /* both have PHX__FEATURE_RTT */
 };
 
 struct phx__route_nbr {
@@ -36,7 +38,9 @@ struct phx__route_nbr {
     uint8_t held;        /* entries are held back until its neighbourhood is known */
     uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t relinked;    /* entries are due again: check every destination */
+    uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
     uint32_t leads_to;   /* scratch */
+    struct phx__route_rtt_link rtt;
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
     uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
@@ -56,6 +60,7 @@ struct phx__route_lost {
     uint64_t *at;
     uint32_t count, capacity;
     uint64_t naming; /* the hash that the next beat tells as lost; 0: none */
+    int leftover;    /* a former neighbour's advertised entries are still there, for lack of memory */
 };
 
 /* When a flush advertises, and what waits for it. */
@@ -118,9 +123,9 @@ struct phx__route {
     uint64_t moved;         /* when the table last changed */
     uint32_t lapsed;        /* destinations with PHX__DEST_LAPSED */
     struct phx__route_lost lost;
-    int leftover;           /* a former neighbour's advertised entries are still there, for lack of memory */
     struct phx__route_pace pace;
     struct phx__route_rise rise;
+    struct phx__route_rtt rtt;
     struct phx__route_counters counters;
 #ifdef PHX_PAPER
     const struct phx__route_rules *rules; /* NULL: this room's own */
@@ -157,6 +162,7 @@ PHX_PRIVATE uint32_t phx__route_chores(struct phx__route *r, uint64_t now);
 /* Is there no way to it, and nothing left to tell of it? Forgets it; its index must be dropped. */
 PHX_PRIVATE int phx__route_is_forgettable(const struct phx__route *r, uint32_t node);
 PHX_PRIVATE void phx__route_forget(struct phx__route *r, uint32_t node);
+
 /* Gives memory back; no index is `size` or above. */
 PHX_PRIVATE void phx__route_fit(struct phx__route *r, uint32_t size);
 
@@ -177,12 +183,14 @@ PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct
 
 /* When the inbox is empty, and PHX__TIMER_ROUTE_TELL: advertises what is due, or sets that timer. */
 PHX_PRIVATE void phx__route_advert_flush(struct phx__route *r, uint64_t now);
+/* After phx__route_chores: links are asked for their round trip times, and what follows from these. */
+PHX_PRIVATE void phx__route_advert_times(struct phx__route *r, uint64_t now);
 /* Is this neighbour known to be next to that node? */
 PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_t nbr, uint32_t node);
 /* Is there another way to this neighbour, as far as is known? */
 PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr);
 
-/* ---- For advert.c */
+/* ---- For advert.c and explain.c */
 
 /* When the table will be quiet: digests mean something then, and our neighbourhood is worth sending. */
 PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
@@ -193,6 +201,10 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 /* Puts a node into the list of those with this flag, if it is not there. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
                                uint32_t node);
+/* Takes the preferred one of next hops that are as near and feasible. */
+PHX_PRIVATE void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now);
+/* See phx__route_rtt_way; through PHX__NONE: 0. */
+PHX_PRIVATE uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr);
 /* Is a distance at this number below the feasible distance? */
 PHX_PRIVATE int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, uint8_t hops);
 

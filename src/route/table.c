@@ -242,7 +242,7 @@ const struct phx__advertised *phx__route_table_advertised(const struct phx__dest
 static int table_same(const struct phx__advertised *a, const struct phx__advertised *b)
 {
     return a->seq == b->seq && a->card == b->card && a->want == b->want && a->hops == b->hops
-           && a->asked == b->asked;
+           && a->asked == b->asked && a->rtt == b->rtt;
 }
 
 /* Appends neighbours first..last, if there are any, to the n runs of out: how many runs there are then. */

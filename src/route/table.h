@@ -9,6 +9,7 @@ struct phx__offer {
     uint32_t nbr; /* node */
     uint32_t seq;
     uint8_t hops; /* the neighbour's distance */
+    uint16_t rtt; /* what it said of the round trip; 0: nothing. See rtt.c */
 };
 
 struct phx__offer_list {
@@ -22,6 +23,7 @@ struct phx__advertised {
     uint32_t want; /* with asked: the least number that was asked for; else 0 */
     uint8_t hops;  /* PHX__UNREACHABLE: the neighbour uses no route that we advertised */
     uint8_t asked; /* an entry is due even if the neighbour seems not to need one */
+    uint16_t rtt;  /* see rtt.c */
 };
 
 /* The same was advertised to neighbours first..last. */

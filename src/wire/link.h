@@ -8,11 +8,12 @@
 #define PHX__NONCE 16
 #define PHX__MAC 32
 
+#define PHX__FEATURE_RTT 1u /* in HELLO and ANSWER: entries may come with round trip times */
 struct phx__hello {
     uint32_t magic;
     uint16_t version_min, version_max;
     uint8_t cluster[8]; /* first bytes of SHA-256 of the cluster's name: a quick no, not a proof */
-    uint32_t features;  /* zero for now; unknown bits are ignored */
+    uint32_t features;  /* PHX__FEATURE_*; unknown bits are ignored */
     struct phx_id id;
     uint64_t incarnation;
     uint8_t nonce[PHX__NONCE];
@@ -24,6 +25,7 @@ struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an
 struct phx__standing {
     uint32_t seq, card_version;
     uint32_t have; /* mark of the other's card that it has; 0: none */
+    uint32_t features; /* PHX__FEATURE_*, as in HELLO or ANSWER before it */
 };
 struct phx__answer {
     uint16_t version; /* the one both speak */

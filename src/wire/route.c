@@ -16,7 +16,8 @@
 /* A card with no label, no address and no claim: flags, window, and the three counts. */
 #define WIRE_CARD_MIN 11u
 #define WIRE_CARD_FLAGS (PHX__CARD_RELAYS | PHX__CARD_LEFT)
-#define WIRE_ENTRY_FLAGS (PHX__ENTRY_CARD | PHX__ENTRY_CARD_SENT)
+#define WIRE_ENTRY_CARDS (PHX__ENTRY_CARD | PHX__ENTRY_CARD_SENT)
+#define WIRE_ENTRY_FLAGS (WIRE_ENTRY_CARDS | PHX__ENTRY_RTT)
 
 /* ---- Cards */
 
@@ -198,7 +199,10 @@ static int wire_entry_is_sound(const struct phx__entry *e)
     if (!phx__wire_is_honest(e->incarnation, e->seq)) /* its owner must be able to rise above these */
         return 0;
     /* The card is either here or went before, and a card has a version. */
-    if (e->flags == WIRE_ENTRY_FLAGS || (e->flags != 0 && e->card_version == 0))
+    if ((e->flags & WIRE_ENTRY_CARDS) == WIRE_ENTRY_CARDS
+        || ((e->flags & WIRE_ENTRY_CARDS) != 0 && e->card_version == 0))
+        return 0;
+    if ((e->flags & PHX__ENTRY_RTT) != 0 && e->rtt == 0)
         return 0;
     return (e->flags & PHX__ENTRY_CARD) == 0 || e->card_size >= WIRE_CARD_MIN;
 }
@@ -211,6 +215,8 @@ int phx__wire_route_next_entry(struct phx__reader *r, struct phx__entry *e)
     memset(e, 0, sizeof *e);
     phx__wire_get_fields(r, PHX__TABLE(wire_entry), e);
     e->flags &= WIRE_ENTRY_FLAGS;
+    if ((e->flags & PHX__ENTRY_RTT) != 0)
+        e->rtt = phx__buf_get_u16(r);
     if ((e->flags & PHX__ENTRY_CARD) != 0) {
         e->card_size = phx__buf_get_u32(r);
         e->card = phx__buf_get_bytes(r, e->card_size);
@@ -226,6 +232,8 @@ void phx__wire_route_put_entry(struct phx__writer *w, const struct phx__entry *e
 {
     PHX_ASSERT(wire_entry_is_sound(e));
     phx__wire_put_fields(w, PHX__TABLE(wire_entry), e);
+    if ((e->flags & PHX__ENTRY_RTT) != 0)
+        phx__buf_put_u16(w, e->rtt);
     if ((e->flags & PHX__ENTRY_CARD) != 0) {
         phx__buf_put_u32(w, e->card_size);
         phx__buf_put_bytes(w, e->card, e->card_size);

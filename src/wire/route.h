@@ -32,17 +32,19 @@ PHX_PRIVATE void phx__wire_route_claim(const struct phx__card *card, uint32_t i,
 /* One line of a routing update. */
 #define PHX__ENTRY_CARD 1u      /* the card follows in the entry */
 #define PHX__ENTRY_CARD_SENT 2u /* the card came just before, in CARD frames */
+#define PHX__ENTRY_RTT 4u       /* the round trip time follows: only to one that has PHX__FEATURE_RTT */
 struct phx__entry {
     struct phx_id id;
     uint64_t incarnation;
     uint32_t seq;
     uint8_t hops; /* the sender's distance; PHX__UNREACHABLE: none */
     uint8_t flags;
+    uint16_t rtt;          /* of the sender's way, in units of 100 us; 0: not told */
     uint32_t card_version; /* the sender's copy; 0: it has none */
     const uint8_t *card;   /* NULL if not attached */
     uint32_t card_size;
 };
-#define PHX__ENTRY_SIZE 34u /* without card, which adds 4 and its bytes */
+#define PHX__ENTRY_SIZE 34u /* without card, which adds 4 and its bytes, and round trip time, which adds 2 */
 /* An UPDATE: begin it, put entries, and end it with phx__wire_end. */
 PHX_PRIVATE size_t phx__wire_route_begin_update(struct phx__writer *w);
 PHX_PRIVATE void phx__wire_route_put_entry(struct phx__writer *w, const struct phx__entry *e);

@@ -176,7 +176,7 @@ static double look_ns(void)
     static struct phx__timers timers;
     static struct phx__rnd rnd;
     struct phx__route_ops ops = { .update = no_update, .room = much_room, .beat = no_beat };
-    struct phx__route_hello hello = { 1, 1, 0, 1, 1 };
+    struct phx__route_hello hello = { 1, 1, 0, 1, 1, 0 };
     struct phx_id id = { { 0 } };
     uint64_t now = PHX__SECOND, looks;
     uint32_t i, node;

@@ -268,6 +268,8 @@ void tell_campaign(struct sim *s)
     if (kind == CHAIN && n > s->cfg.hop_limit)
         n = s->cfg.hop_limit;
     s->names = (int)rnd(s, 2);
+    s->cfg.rtt_metric = s->o.seed % 5 == 4 && !s->o.routing; /* not drawn: all else stays as it was */
+    s->mixed = s->o.seed % 10 == 4;
     world_say(s->w, 1, "campaign: %s of %u", topology_names[kind], (unsigned)n);
     if (rnd(s, 4) == 0)
         s->cfg.max_message = HUGE;

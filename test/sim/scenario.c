@@ -302,6 +302,8 @@ void start(struct sim *s, uint32_t i)
     cfg.user = n;
     cfg.os = &s->w->hosts[i].os;
     cfg.alloc = &s->w->hosts[i].alloc;
+    if (s->mixed && i % 4 == 3)
+        cfg.rtt_metric = 0;
     if (s->w->failed || tolerate(s, i, "phx_new", phx_new(&n->p, &cfg, s->w->now)) != 0) {
         n->p = NULL;
         return;

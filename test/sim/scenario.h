@@ -56,6 +56,7 @@ struct sim {
     struct sim_totals dead; /* of processes that ended */
     struct world_rng rng;   /* the story's own choices */
     int liars; /* the story has hosts that break the protocol: malformed frames are no fault */
+    int mixed; /* some have no cfg.rtt_metric, though s->cfg has it */
     int names; /* each process assumes the names 10 * host .. 10 * host + 9 at its start */
     int bars_short;
     unsigned bars; /* printed */

@@ -34,6 +34,11 @@ void tell_launch_chaos(struct sim *s);
 void tell_tree(struct sim *s);
 void tell_orphans(struct sim *s);
 
+/* Told in ways.c. */
+void tell_two_ways(struct sim *s);
+void tell_two_ways_off(struct sim *s);
+void tell_jitter(struct sim *s);
+
 /* Told in forget.c. */
 void tell_forgotten(struct sim *s);
 

@@ -183,7 +183,7 @@ static inline struct phx_id id_of(uint32_t i)
 /* A neighbour, as far as routing, detection and discovery see: a link without a connection. */
 static inline uint32_t known_neighbour(struct known *k, uint32_t i)
 {
-    const struct phx__route_hello h = { 0, 1, 0, 1, 1 };
+    const struct phx__route_hello h = { 0, 1, 0, 1, 1, 0 };
     struct phx_id id = id_of(i);
     uint32_t node = PHX__NONE;
 

@@ -527,6 +527,7 @@ static inline int host_meet(struct host *h, uint32_t peer, const struct note *n)
     hello.card = n->words.card;
     hello.told_seq = n->kind == NOTE_PROOF ? n->words.echo : h->route.table.at[0].seq;
     hello.told_card = n->words.have;
+    hello.metric = h->route.rtt.on;
     w->link[h->rank][peer] = n->link;
     w->seen[h->rank][peer] = n->words.incarnation;
     if (n->kind == NOTE_ANSWER) {
@@ -623,6 +624,7 @@ static inline void host_due(struct host *h)
             phx__route_advert_flush(&h->route, h->w->now);
         else if ((forgotten = phx__route_chores(&h->route, h->w->now)) != PHX__NONE)
             phx__id_drop(&h->ids, forgotten);
+        phx__route_advert_times(&h->route, h->w->now);
     }
 }
 

@@ -348,13 +348,17 @@ static int spec_entry(struct spec_side *s, struct spec_in *in)
 {
     const unsigned char *id = spec_take(in, 16);
     uint64_t incarnation = spec_uint(in, 8), seq = spec_uint(in, 4), hops = spec_uint(in, 1);
-    uint64_t flags = spec_uint(in, 1) & 3, version = spec_uint(in, 4), size;
+    uint64_t flags = spec_uint(in, 1) & 7, version = spec_uint(in, 4), size;
+    uint64_t rtt = (flags & 4) != 0 ? spec_uint(in, 2) : 1;
 
+    flags &= 3;
     if (in->bad)
         return spec_no(s, "an entry is cut off");
     if (flags == 3 || (flags != 0 && version == 0))
         return spec_no(s, "entry flags %u with card version %lu", (unsigned)flags,
                        (unsigned long)version);
+    if (rtt == 0)
+        return spec_no(s, "a round trip time of 0");
     if (!spec_life(s, incarnation, seq) || !spec_whose(s, id, hops, incarnation, seq))
         return 0;
     if (flags == 2 && !spec_card_sent(s, id, incarnation, version))

@@ -75,7 +75,7 @@ static void tell(uint32_t rank, uint32_t v, uint32_t seq, unsigned hops)
 static void up(uint32_t rank)
 {
     const struct phx__dest *own = phx__route_dest(r, PHX__SELF);
-    const struct phx__route_hello hello = { 1, 2, 0, own->seq, own->card_version };
+    const struct phx__route_hello hello = { 1, 2, 0, own->seq, own->card_version, 0 };
 
     world.wire[0][rank] = world.link[0][rank] = ++world.links;
     check(phx__route_up(r, node_of(rank), &hello, world.now) == 0, "up");
@@ -691,7 +691,7 @@ static void test_nothing(void)
     /* Goal: what changes nothing is not taken: the end of an unknown node, a beat of one that is no
      * neighbour, more nodes or neighbours than there may be, a life from which there is no later one. */
     struct phx__beat b = { .digest = 1 };
-    const struct phx__route_hello hello = { 1, 2, 0, 2, 9 };
+    const struct phx__route_hello hello = { 1, 2, 0, 2, 9, 0 };
     const uint64_t last = UINT64_C(0x7fffffffffffffff);
     uint32_t known;
 
@@ -734,7 +734,7 @@ static void count_beat(phx *ctx, uint32_t nbr, int flags)
 /* So many neighbours are lost at once, and one is left, which had heard of them. */
 static void lose(uint32_t count)
 {
-    const struct phx__route_hello hello = { 1, 2, 0, 2, 9 };
+    const struct phx__route_hello hello = { 1, 2, 0, 2, 9, 0 };
     uint32_t i, node;
 
     begin();

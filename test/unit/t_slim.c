@@ -227,7 +227,7 @@ static void test_runs(void)
         phx__rnd_seed(&dice, seed, 5);
         check(phx__route_table_make(&t, 1) != NULL, "a destination");
         for (n = 0; n < 20000; n++) {
-            struct phx__advertised word = { (uint32_t)phx__rnd_below(&dice, 1 + seed % 4), 1, 0, 2, 0 };
+            struct phx__advertised word = { (uint32_t)phx__rnd_below(&dice, 1 + seed % 4), 1, 0, 2, 0, 0 };
             uint32_t nbr = 1 + (uint32_t)phx__rnd_below(&dice, NBRS);
             int take = phx__rnd_below(&dice, 4) == 0, err;
             heap.fail_at = phx__rnd_below(&dice, 3) == 0 ? heap.calls + 1 : 0;

@@ -453,7 +453,7 @@ static void test_card_parts(void)
 }
 
 /* The first entry of an UPDATE by hand: 1 taken, 0 refused. */
-static int entry_is_taken(unsigned entry_flags, uint32_t version, uint32_t card_size)
+static int entry_is_taken(unsigned entry_flags, uint32_t version, uint32_t card_size, uint32_t rtt)
 {
     uint8_t card[64];
     struct phx__reader r;
@@ -468,6 +468,8 @@ static int entry_is_taken(unsigned entry_flags, uint32_t version, uint32_t card_
     phx__buf_put_bytes(&value, card, 29);
     phx__buf_put_u8(&value, (uint8_t)entry_flags);
     phx__buf_put_u32(&value, version);
+    if ((entry_flags & PHX__ENTRY_RTT) != 0)
+        phx__buf_put_u16(&value, (uint16_t)rtt);
     if ((entry_flags & PHX__ENTRY_CARD) != 0) {
         phx__buf_put_u32(&value, card_size);
         phx__buf_put_bytes(&value, card, 20);
@@ -476,23 +478,28 @@ static int entry_is_taken(unsigned entry_flags, uint32_t version, uint32_t card_
     if (phx__wire_parse(value_bytes, value.size, &f, &used) != 1
         || phx__wire_route_get_update(&f, &r) != 0)
         return 0;
-    return phx__wire_route_next_entry(&r, &e) == 1 && e.flags == (entry_flags & 3)
+    return phx__wire_route_next_entry(&r, &e) == 1 && e.flags == (entry_flags & 7)
+           && e.rtt == rtt
            && phx__wire_route_next_entry(&r, &e) == 0;
 }
 
 static void test_entries(void)
 {
-    /* Goal: what flags and card of an entry may say together. Method: by hand. */
-    ok(entry_is_taken(0, 0, 0) && entry_is_taken(0, 5, 0), "no card, known or not");
-    ok(entry_is_taken(PHX__ENTRY_CARD_SENT, 5, 0), "sent before");
-    ok(!entry_is_taken(PHX__ENTRY_CARD_SENT, 0, 0), "which has a version");
-    ok(entry_is_taken(PHX__ENTRY_CARD, 5, 20), "attached");
-    ok(!entry_is_taken(PHX__ENTRY_CARD, 0, 20), "which has a version");
-    ok(!entry_is_taken(PHX__ENTRY_CARD, 5, 21), "a card that ends behind the frame");
-    ok(!entry_is_taken(PHX__ENTRY_CARD, 5, UINT32_MAX), "far behind");
-    ok(!entry_is_taken(PHX__ENTRY_CARD, 5, 9), "a card too small to be one");
-    ok(!entry_is_taken(3, 5, 20), "attached and sent before");
-    ok(entry_is_taken(0xfc, 0, 0), "unknown flags mean nothing");
+    /* Goal: what flags, card and round trip time of an entry may say together. Method: by hand. */
+    ok(entry_is_taken(0, 0, 0, 0) && entry_is_taken(0, 5, 0, 0), "no card, known or not");
+    ok(entry_is_taken(PHX__ENTRY_CARD_SENT, 5, 0, 0), "sent before");
+    ok(!entry_is_taken(PHX__ENTRY_CARD_SENT, 0, 0, 0), "which has a version");
+    ok(entry_is_taken(PHX__ENTRY_CARD, 5, 20, 0), "attached");
+    ok(!entry_is_taken(PHX__ENTRY_CARD, 0, 20, 0), "which has a version");
+    ok(!entry_is_taken(PHX__ENTRY_CARD, 5, 21, 0), "a card that ends behind the frame");
+    ok(!entry_is_taken(PHX__ENTRY_CARD, 5, UINT32_MAX, 0), "far behind");
+    ok(!entry_is_taken(PHX__ENTRY_CARD, 5, 9, 0), "a card too small to be one");
+    ok(!entry_is_taken(3, 5, 20, 0), "attached and sent before");
+    ok(entry_is_taken(PHX__ENTRY_RTT, 0, 0, 1) && entry_is_taken(PHX__ENTRY_RTT, 5, 0, UINT16_MAX)
+           && entry_is_taken(PHX__ENTRY_RTT | PHX__ENTRY_CARD, 5, 20, 77),
+       "a round trip time, of any length");
+    ok(!entry_is_taken(PHX__ENTRY_RTT, 5, 0, 0), "but not none");
+    ok(entry_is_taken(0xf8, 0, 0, 0), "unknown flags mean nothing");
     ok(phx__wire_is_honest(PHX__INCARNATION_MAX, PHX__SEQ_MAX), "the last life and number of all");
     ok(!phx__wire_is_honest(PHX__INCARNATION_MAX, PHX__SEQ_MAX + 1)
            && !phx__wire_is_honest(PHX__INCARNATION_MAX + 1, PHX__SEQ_MAX), "and none beyond");

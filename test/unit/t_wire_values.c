@@ -145,7 +145,8 @@ static void test_routing_values(void)
     scatter(&e, sizeof e);
     e.incarnation >>= 1;
     e.seq >>= 1;
-    e.flags = PHX__ENTRY_CARD_SENT;
+    e.flags = PHX__ENTRY_CARD_SENT | PHX__ENTRY_RTT;
+    e.rtt = 0x1234;
     e.card_version = 77;
     value_begin();
     start = phx__wire_route_begin_update(&value);
@@ -155,7 +156,8 @@ static void test_routing_values(void)
     ok(phx__wire_route_get_update(&value_frame, &r) == 0, "UPDATE");
     ok(phx__wire_route_next_entry(&r, &e2) == 1 && phx__id_equal(&e.id, &e2.id)
            && e2.incarnation == e.incarnation && e2.seq == e.seq && e2.hops == e.hops
-           && e2.flags == e.flags && e2.card_version == 77 && e2.card == NULL && e2.card_size == 0,
+           && e2.flags == e.flags && e2.rtt == 0x1234
+           && e2.card_version == 77 && e2.card == NULL && e2.card_size == 0,
        "its entry");
     ok(phx__wire_route_next_entry(&r, &e2) == 0, "and no other");
 

@@ -131,6 +131,8 @@ static void make_entry(struct phx__writer *w)
     e.incarnation >>= 1;
     e.seq >>= 1;
     e.card_version = e.flags == 0 ? below(2) : 1 + below(100);
+    if (below(3) == 0 && e.rtt != 0)
+        e.flags |= PHX__ENTRY_RTT;
     e.card = card;
     e.card_size = (uint32_t)make_card(card, sizeof card, 3);
     phx__wire_route_put_entry(w, &e);
