@@ -137,7 +137,7 @@ static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct 
 }
 
 /* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */
-static int advert_is_choice(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+PHX__COLD static int advert_is_choice(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
     const struct phx__offer *h = phx__route_table_offer(d, j->node);
@@ -477,7 +477,7 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 /* ---- Round trip times ------------------------------------------------------------------------- */
 
 /* Asks links whose turn it is. 1: a round is over. */
-static int advert_ask_times(struct phx__route *r, uint64_t now)
+PHX__COLD static int advert_ask_times(struct phx__route *r, uint64_t now)
 {
     uint32_t all = r->nbr_count, rest = all % PHX__RTT_ROUND;
     uint32_t count = all / PHX__RTT_ROUND + (r->rtt.ticks % PHX__RTT_ROUND < rest);
@@ -492,7 +492,7 @@ static int advert_ask_times(struct phx__route *r, uint64_t now)
 
 /* Other next hops may be faster now, and neighbours must be told. Choices are told if the table was quiet for
  * a round: all who became quiet with it have told their neighbourhoods by then (advert_is_choice). */
-static void advert_compare_times(struct phx__route *r, uint64_t now)
+PHX__COLD static void advert_compare_times(struct phx__route *r, uint64_t now)
 {
     int quiet = now > phx__route_quiet_at(r) + PHX__RTT_ROUND * PHX__RTT_TICK;
 
@@ -513,7 +513,7 @@ static void advert_compare_times(struct phx__route *r, uint64_t now)
     r->rtt.telling = quiet && (r->dirty.count > 0 || r->pace.look);
 }
 
-void phx__route_advert_times(struct phx__route *r, uint64_t now)
+PHX__COLD void phx__route_advert_times(struct phx__route *r, uint64_t now)
 {
     if (!r->rtt.on)
         return;

@@ -64,8 +64,7 @@
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
-/* In destinations passed: a check whether a neighbour needs an entry; a frame of its own towards an owner. */
-#define ROUTE_CHECK_COST 8u
+/* In destinations passed: a frame of its own towards an owner. */
 #define ROUTE_TELL_COST 512u
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
@@ -449,7 +448,7 @@ static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_
         checks += (r->table.at[v].flags & PHX__DEST_LOSS) == 0 ? r->nbr_count : 0;
         route_touch_loss(r, v, now);
     }
-    r->counters.walked += r->table.capacity + checks * ROUTE_CHECK_COST;
+    r->counters.walked += r->table.capacity + checks * PHX__ROUTE_CHECK_COST;
 }
 
 static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
@@ -478,8 +477,7 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
     return 0;
 }
 
-/* What was advertised to a neighbour, or that nothing was. */
-static struct phx__advertised route_word(const struct phx__dest *d, uint32_t nbr)
+struct phx__advertised phx__route_word(const struct phx__dest *d, uint32_t nbr)
 {
     static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0, 0 };
     const struct phx__advertised *t = phx__route_table_advertised(d, nbr);
@@ -487,9 +485,8 @@ static struct phx__advertised route_word(const struct phx__dest *d, uint32_t nbr
     return t != NULL ? *t : nothing;
 }
 
-/* Sets what was advertised to a neighbour to a word that makes an entry due, at once: 0 or PHX_ENOMEM. */
-static int route_owe(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__advertised *word,
-                     uint64_t now)
+int phx__route_owe(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__advertised *word,
+                   uint64_t now)
 {
     if (phx__route_table_advertise(&r->table, &r->table.at[node], nbr, word) != 0)
         return PHX_ENOMEM;
@@ -499,14 +496,13 @@ static int route_owe(struct phx__route *r, uint32_t nbr, uint32_t node, const st
     return 0;
 }
 
-/* A neighbour wants an entry for node, with number want or above. */
-static int route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want, uint64_t now)
+int phx__route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want, uint64_t now)
 {
-    struct phx__advertised t = route_word(&r->table.at[node], nbr);
+    struct phx__advertised t = phx__route_word(&r->table.at[node], nbr);
 
     t.asked = 1;
     t.want = want;
-    return route_owe(r, nbr, node, &t, now);
+    return phx__route_owe(r, nbr, node, &t, now);
 }
 
 /* A life or a card that is news here, and does not come from the owner's side, is told towards the owner: if
@@ -524,7 +520,7 @@ static void route_tell_owner(struct phx__route *r, uint32_t nbr, uint32_t node, 
         return;
     if (!is_other && (way == nbr || (e->incarnation == d->incarnation && e->card_version <= d->card_version)))
         return;
-    t = route_word(d, way);
+    t = phx__route_word(d, way);
     out.seq = t.seq;
     out.hops = t.seq != 0 && e->incarnation == d->incarnation ? t.hops : PHX__UNREACHABLE;
     out.card_version += (uint32_t)is_other;
@@ -556,13 +552,13 @@ int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry
     }
     d = &r->table.at[node];
     if (e->incarnation < d->incarnation) /* the neighbour is behind: an entry is due in any case */
-        return route_asked(r, nbr, node, 0, now);
+        return phx__route_asked(r, nbr, node, 0, now);
     route_tell_owner(r, nbr, node, e);
     if (e->incarnation > d->incarnation)
         route_restarted(r, node, e->incarnation, now);
     /* The owner's own card is older than others': a forgery. The owner receives ours and rises above it. */
     if (nbr == node && e->card_version != 0 && e->card_version < d->card_version
-        && (err = route_asked(r, nbr, node, 0, now)) != 0)
+        && (err = phx__route_asked(r, nbr, node, 0, now)) != 0)
         return err;
     if ((err = route_learn_card(r, nbr, node, e, now)) != 0)
         return err;
@@ -599,7 +595,7 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
     /* Honest nodes ask a few ahead. A request for the last number of all must not use the numbers up. */
     if (node == PHX__SELF && q->seq > d->seq)
         route_raise(r, q->seq - d->seq < 65536 ? q->seq : d->seq + 1, now);
-    if (route_asked(r, nbr, node, q->seq, now) == 0 && (d->seq < q->seq || d->hops == PHX__UNREACHABLE))
+    if (phx__route_asked(r, nbr, node, q->seq, now) == 0 && (d->seq < q->seq || d->hops == PHX__UNREACHABLE))
         route_pass_request(r, nbr, node, q->seq, hops, now);
 }
 
@@ -649,51 +645,6 @@ void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *
         n->neighbourhood_told = r->pace.shrunk == 0 ? r->neighbourhood : ~r->neighbourhood;
 }
 
-void phx__route_summary_begin(struct phx__route *r)
-{
-    r->counters.walked += r->table.live_count;
-    r->mem->looks += r->table.live_count;
-    for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live)
-        r->table.at[v].flags &= (uint8_t)~PHX__DEST_SEEN;
-}
-
-void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__summary_line *s)
-{
-    uint32_t node = phx__id_find(r->ids, &s->id);
-    struct phx__dest *d;
-
-    r->mem->looks++;
-    if (phx__route_dest(r, node) == NULL)
-        return;
-    d = &r->table.at[node];
-    d->flags |= PHX__DEST_SEEN;
-    if (d->hops != PHX__UNREACHABLE && node != nbr
-        && (s->hops == PHX__UNREACHABLE || s->incarnation < d->incarnation
-            || (s->incarnation == d->incarnation && (s->seq < d->seq || d->hops + 1 < s->hops))))
-        (void)route_asked(r, nbr, node, 0, r->moved); /* without memory: the next digest */
-    /* The neighbour may have missed the retraction of a route through us: it is sent again. */
-    if (d->hops == PHX__UNREACHABLE && s->hops != PHX__UNREACHABLE && !PHX__ROUTE_RULES(r)) {
-        struct phx__advertised t = route_word(d, nbr);
-        t.hops = PHX__UNREACHABLE - 1;
-        (void)route_owe(r, nbr, node, &t, r->moved);
-    }
-}
-
-void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
-{
-    r->mem->looks += r->table.live_count;
-    for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
-        const struct phx__dest *d = &r->table.at[v];
-        if (v == nbr || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_SEEN))
-            continue;
-        (void)route_asked(r, nbr, v, 0, r->moved);
-        r->counters.walked += 2 * ROUTE_CHECK_COST; /* it is also sent */
-    }
-    r->counters.walked += 2 * (uint64_t)r->table.live_count; /* the second time for our own summary */
-    if (!reply)
-        r->ops.summary(r->ops.ctx, nbr, 1);
-}
-
 /* ---- Links ----------------------------------------------------------------------------------- */
 
 /* The hello stands for the first update about oneself, both ways: in a mesh that a hub has introduced, a new
@@ -716,7 +667,7 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
     r->mem->looks += r->table.live_count + r->lost.count;
     for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
         struct phx__dest *d = &r->table.at[v];
-        struct phx__advertised t = route_word(d, nbr);
+        struct phx__advertised t = phx__route_word(d, nbr);
         t.asked = 1;
         t.want = 0;
         t.hops = PHX__UNREACHABLE;
@@ -844,16 +795,16 @@ void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *offer = phx__route_table_offers(d);
-    uint32_t i, best = d->next;
+    uint32_t best = d->next;
+    int worse = 0;
 
     if (best == PHX__NONE || PHX__ROUTE_RULES(r))
         return;
-    for (i = 0; i < d->offer_count; i++) {
-        const struct phx__offer *h = &offer[i];
-        int worse;
+    for (const struct phx__offer *h = offer; h < offer + d->offer_count; h++) {
         if (h->seq != d->seq || h->hops + 1 != d->hops || !phx__route_is_feasible(d, h->seq, h->hops))
             continue;
-        worse = phx__route_rtt_compare(phx__route_way(r, d, h->nbr), phx__route_way(r, d, best));
+        if (r->rtt.on)
+            worse = phx__route_rtt_compare(phx__route_way(r, d, h->nbr), phx__route_way(r, d, best));
         if (worse < 0 || (worse == 0 && route_share_hash(r, node, h->nbr) < route_share_hash(r, node, best)))
             best = h->nbr;
     }
@@ -891,7 +842,7 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
         || d->hops != PHX__UNREACHABLE || d->pos != PHX__TABLE_FAR || d->offer_count > 0)
         return 0;
     for (uint32_t i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
-        if (route_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
+        if (phx__route_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
             return 0; /* there was no room yet to tell this neighbour */
     return 1;
 }

@@ -190,7 +190,18 @@ PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_
 /* Is there another way to this neighbour, as far as is known? */
 PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr);
 
-/* ---- For advert.c and explain.c */
+/* ---- For summary.c, advert.c and explain.c */
+
+/* What a check costs whether a neighbour needs an entry, in destinations passed. */
+#define PHX__ROUTE_CHECK_COST 8u
+/* What was advertised to a neighbour, or that nothing was. */
+PHX_PRIVATE struct phx__advertised phx__route_word(const struct phx__dest *d, uint32_t nbr);
+/* Sets what was advertised to a neighbour to a word that makes an entry due, at once: 0 or PHX_ENOMEM. */
+PHX_PRIVATE int phx__route_owe(struct phx__route *r, uint32_t nbr, uint32_t node,
+                               const struct phx__advertised *word, uint64_t now);
+/* A neighbour wants an entry for node, with number want or above. */
+PHX_PRIVATE int phx__route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want,
+                                 uint64_t now);
 
 /* When the table will be quiet: digests mean something then, and our neighbourhood is worth sending. */
 PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);

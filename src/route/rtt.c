@@ -39,17 +39,17 @@
 
 /* ---- Links ----------------------------------------------------------------------------------- */
 
-uint32_t phx__route_rtt_ask(struct phx__route_rtt_link *l, uint64_t now)
+PHX__COLD uint32_t phx__route_rtt_ask(struct phx__route_rtt_link *l, uint64_t now)
 {
     return l->asked = PHX__MAX((uint32_t)now, 1); /* 0 would ask for nothing */
 }
 
-int phx__route_rtt_waits(const struct phx__route_rtt_link *l, uint64_t now)
+PHX__COLD int phx__route_rtt_waits(const struct phx__route_rtt_link *l, uint64_t now)
 {
     return l->asked != 0 && (uint32_t)now - l->asked < RTT_LOST;
 }
 
-void phx__route_rtt_answer(struct phx__route_rtt_link *l, uint32_t echo, uint64_t now)
+PHX__COLD void phx__route_rtt_answer(struct phx__route_rtt_link *l, uint32_t echo, uint64_t now)
 {
     uint32_t us = (uint32_t)now - echo;
 
@@ -65,19 +65,19 @@ void phx__route_rtt_answer(struct phx__route_rtt_link *l, uint32_t echo, uint64_
 
 /* ---- Ways ------------------------------------------------------------------------------------ */
 
-uint32_t phx__route_rtt_way(const struct phx__route_rtt_link *l, const struct phx__offer *h)
+PHX__COLD uint32_t phx__route_rtt_way(const struct phx__route_rtt_link *l, const struct phx__offer *h)
 {
     if (h == NULL || l->smooth == 0 || (h->rtt == 0 && h->hops > 0))
         return 0;
     return PHX__MAX(PHX__MIN(l->smooth / (8 * RTT_UNIT) + h->rtt, UINT16_MAX), 1);
 }
 
-uint64_t phx__route_rtt_us(uint32_t way)
+PHX__COLD uint64_t phx__route_rtt_us(uint32_t way)
 {
     return (uint64_t)way * RTT_UNIT;
 }
 
-int phx__route_rtt_compare(uint32_t a, uint32_t b)
+PHX__COLD int phx__route_rtt_compare(uint32_t a, uint32_t b)
 {
     if (a == 0 || b == 0)
         return a != b;
@@ -88,13 +88,13 @@ int phx__route_rtt_compare(uint32_t a, uint32_t b)
 
 /* ---- What neighbours are told ------------------------------------------------------------------ */
 
-uint16_t phx__route_rtt_told(const struct phx__route_rtt *t, uint32_t node)
+PHX__COLD uint16_t phx__route_rtt_told(const struct phx__route_rtt *t, uint32_t node)
 {
     return node < t->capacity ? t->told[node].way : 0;
 }
 
-int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem, uint32_t node, uint32_t way,
-                        uint32_t seq)
+PHX__COLD int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem, uint32_t node,
+                                  uint32_t way, uint32_t seq)
 {
     uint32_t told = phx__route_rtt_told(t, node);
     uint32_t a = PHX__MAX(told, RTT_FLOOR), b = PHX__MAX(way, RTT_FLOOR);
