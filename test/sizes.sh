@@ -20,7 +20,7 @@ trap 'exit 1' HUP INT TERM
 # lowers them. Promised were 24,500 lines, 18,900 of code, and text of 245, 168 and 285 KiB (gcc -O2, -Os,
 # clang). Beyond that: phx_fail and phx_reclaim (105 lines), the recorder (260), changes of many names and
 # quiet beats (280), what liars may keep (85), phx_fd and labels in the log (40), starts of sites (20),
-# hubs asked for (45), losses at hubs and memory after peaks (130), round trip times (310). Deletions paid 170.
+# hubs asked for (45), losses at hubs, memory after peaks (130), round trip times (310). Deletions paid 170.
 limits() {
     cat << 'END'
 lines       25720 lines of src
