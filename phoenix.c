@@ -4527,7 +4527,7 @@ void phx__map_fit(struct phx__map *m)
 {
     uint32_t capacity = m->capacity;
 
-    while (capacity > MAP_FIRST && m->count < capacity / 8 * 3)
+    while (capacity > MAP_FIRST && m->count < capacity / 16 * 3) /* so that it need not grow again soon */
         capacity /= 2;
     if (capacity < m->capacity)
         (void)map_resize(m, capacity); /* without memory it stays */
@@ -11798,6 +11798,8 @@ void phx__route_forget(struct phx__route *r, uint32_t node)
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node);
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node | PHX__GAP_THEIRS);
     }
+    if (node < r->rtt.capacity) /* another may get its index */
+        memset(&r->rtt.told[node], 0, sizeof *r->rtt.told);
     phx__route_table_clear(&r->table, node);
     if (r->table.at[node].live != PHX__NONE)
         phx__route_table_rest(&r->table);

@@ -79,7 +79,7 @@ void phx__map_fit(struct phx__map *m)
 {
     uint32_t capacity = m->capacity;
 
-    while (capacity > MAP_FIRST && m->count < capacity / 8 * 3)
+    while (capacity > MAP_FIRST && m->count < capacity / 16 * 3) /* so that it need not grow again soon */
         capacity /= 2;
     if (capacity < m->capacity)
         (void)map_resize(m, capacity); /* without memory it stays */

@@ -853,6 +853,8 @@ void phx__route_forget(struct phx__route *r, uint32_t node)
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node);
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node | PHX__GAP_THEIRS);
     }
+    if (node < r->rtt.capacity) /* another may get its index */
+        memset(&r->rtt.told[node], 0, sizeof *r->rtt.told);
     phx__route_table_clear(&r->table, node);
     if (r->table.at[node].live != PHX__NONE)
         phx__route_table_rest(&r->table);

@@ -32,7 +32,7 @@ struct rank {
     uint64_t entries, bytes, frames, dials, cpu, quiet_at;
 };
 static struct plan {
-    volatile int armed, over;
+    volatile int listens, armed, over; /* listens: hub is there */
     struct phx_address hub;
     struct rank at[MOST];
 } *plan;
@@ -102,7 +102,7 @@ static int child(int rank, int count, int dead, int tcp)
     if (err == 0)
         err = phx_listen(p, "tcp://127.0.0.1:0");
     if (err == 0 && rank == 0)
-        err = phx_listening(p, 0, &plan->hub);
+        plan->listens = (err = phx_listening(p, 0, &plan->hub)) == 0;
     else if (err == 0)
         err = phx_join(p, phx_address_text(&plan->hub, text));
     if (err != 0) {
@@ -130,13 +130,17 @@ static int all_have(int count, size_t member)
 
 static int start(pid_t *pids, int count, int dead, int tcp)
 {
+    uint64_t began = phx_now_us();
+
     for (int i = 0; i < count; i++) {
         if ((pids[i] = fork()) < 0)
             return -1;
         if (pids[i] == 0)
             _exit(child(i, count, dead, tcp));
-        while (i == 0 && ((volatile struct phx_address *)&plan->hub)->port == 0)
+        while (!plan->listens && phx_now_us() - began < LIMIT_US / 10)
             poll(NULL, 0, 1);
+        if (!plan->listens)
+            return -1;
     }
     return 0;
 }

@@ -293,10 +293,12 @@ refuses() { # words: a usage line and status 2
 figure() {
     kind=$1 file=$2
     shift 2
-    "$sim" "$@" | awk -F '\t' -v kind="$kind" '$1 == kind { print substr($0, length(kind) + 2) }' \
-        > "$tap.rows"
-    if [ -s "$tap.rows" ] && awk 'NR == FNR { has[$0] = 1; next } !($0 in has) { bad = 1 } END { exit bad }' \
-        "test/sim/figures/$file.tsv" "$tap.rows"; then echo "ok - figure $file: $*"
+    status=0
+    "$sim" "$@" > "$tap.said" || status=$?
+    awk -F '\t' -v kind="$kind" '$1 == kind { print substr($0, length(kind) + 2) }' "$tap.said" > "$tap.rows"
+    if [ "$status" = 0 ] && [ -s "$tap.rows" ] \
+        && awk 'NR == FNR { has[$0] = 1; next } !($0 in has) { bad = 1 } END { exit bad }' \
+               "test/sim/figures/$file.tsv" "$tap.rows"; then echo "ok - figure $file: $*"
     else echo "not ok - figure $file lacks a row of $*; make figures draws it again"; fi | tee -a "$tap"
 }
 

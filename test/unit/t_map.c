@@ -222,8 +222,8 @@ static void test_most(void)
 
 static void test_fit(void)
 {
-    /* Goal: a map that holds less than three eighths of its slots gives half of them back, down to sixteen,
-     * and without memory for that stays. Method: 1,000 keys, and all but some are deleted. */
+    /* Goal: a map with keys in less than three sixteenths of its slots gives half of them back, to sixteen, and
+     * without memory for that stays. Method: 1,000 keys, and all but some are deleted. */
     struct test_heap heap = { 0 };
     struct phx_alloc alloc = { test_alloc, &heap };
     struct phx__mem mem;
@@ -235,19 +235,19 @@ static void test_fit(void)
     for (k = 0; k < 1000; k++)
         bad += phx__map_put(&m, k, k) != 0;
     ok(bad == 0 && m.capacity == 2048, "1,000 keys");
-    for (k = 999; k >= 768; k--)
+    for (k = 999; k >= 384; k--)
         phx__map_del(&m, k);
     phx__map_fit(&m);
-    ok(m.capacity == 2048, "768 of 2,048 are enough");
-    phx__map_del(&m, 767);
+    ok(m.capacity == 2048, "384 of 2,048 are enough");
+    phx__map_del(&m, 383);
     heap.fail_at = heap.calls + 1;
     phx__map_fit(&m);
-    ok(m.capacity == 2048 && phx__map_get(&m, 5) == 5, "767 are not, but there is no memory for fewer slots");
+    ok(m.capacity == 2048 && phx__map_get(&m, 5) == 5, "383 are not, but there is no memory for fewer slots");
     phx__map_fit(&m);
     ok(m.capacity == 1024, "with it there is");
-    for (k = 0; k < 767; k++)
+    for (k = 0; k < 383; k++)
         bad += phx__map_get(&m, k) != k;
-    for (k = 1; k < 767; k++)
+    for (k = 1; k < 383; k++)
         phx__map_del(&m, k);
     phx__map_fit(&m);
     ok(bad == 0 && m.capacity == 16 && phx__map_get(&m, 0) == 0 && mem.used == 192, "sixteen are the least");

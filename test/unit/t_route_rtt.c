@@ -501,6 +501,12 @@ static void test_told(void)
     wait(2 * ROUND);
     hear();
     ok(entries >= 1 && told == 200, "it is told when there is some: %u", told);
+    tell(1, 9, 3, PHX__UNREACHABLE, 0);
+    tell(5, 9, 3, PHX__UNREACHABLE, 0);
+    i = node_of(9);
+    check(phx__route_rtt_told(&r->rtt, i) != 0, "known");
+    phx__route_forget(r, i);
+    ok(phx__route_rtt_told(&r->rtt, i) == 0, "nothing is left of one that was forgotten");
     end();
 }
 
