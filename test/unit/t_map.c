@@ -222,7 +222,7 @@ static void test_most(void)
 
 static void test_fit(void)
 {
-    /* Goal: a map with keys in less than three sixteenths of its slots gives half of them back, to sixteen, and
+    /* Goal: a map with keys in less than three sixteenths of its slots gives half of them back, to 16, and
      * without memory for that stays. Method: 1,000 keys, and all but some are deleted. */
     struct test_heap heap = { 0 };
     struct phx_alloc alloc = { test_alloc, &heap };
