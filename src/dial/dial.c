@@ -25,9 +25,8 @@
  * through relays is dialled at least once a minute, and at once when its card has new addresses, when
  * somebody first sends to it, when it comes back, and when this node has moved.
  *
- * One address is never dialled twice at once, also not for different targets: a hub and its node share
- * theirs, and a liar who announces a thousand nodes at a victim's address gets one dial at a time, and few in
- * the long run (rate.c).
+ * One address is never dialled twice at once, also not for different targets (a hub and its node share it):
+ * a liar who announces a thousand nodes at a victim's address gets one dial at a time, and few (rate.c).
  *
  * The bound. While no more than full_mesh nodes are known, and no more than max_links, all of them are
  * dialled and the mesh is full; so it is among those that can be reached, though many more were known and are
@@ -328,10 +327,9 @@ PHX__COLD static void dial_forgive(struct phx__dial *d, struct phx__dial_target 
 PHX__COLD static uint64_t dial_after_duplicates(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint64_t delay = DIAL_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
-    uint64_t most = d->limits.retry_max_us > DIAL_DUPLICATE_US ? d->limits.retry_max_us : DIAL_DUPLICATE_US;
 
     t->duplicates = (uint16_t)(t->duplicates + (t->duplicates < UINT16_MAX));
-    return delay < most ? delay : most;
+    return PHX__MIN(delay, PHX__MAX(d->limits.retry_max_us, DIAL_DUPLICATE_US));
 }
 
 PHX__COLD static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target *t)
@@ -651,8 +649,10 @@ PHX__COLD int phx__dial_lacks_hubs(struct phx__dial *d)
 {
     int lacks = d->links == 0 && !d->stopped;
 
-    for (uint32_t i = 0; i < d->targets.hub_count; i++)
-        lacks &= d->targets.at[d->targets.hubs[i]].failures > 0;
+    for (uint32_t i = 0; i < d->targets.hub_count; i++) { /* one may rest, forgiven or not: itself, say */
+        const struct phx__dial_target *t = &d->targets.at[d->targets.hubs[i]];
+        lacks &= t->failures > 0 || phx__dial_addr_usable(t->at, t->count, dial_slow(d), *d->now) == 0;
+    }
     if (lacks)
         phx__timer_set(d->targets.timers, d->ask_timer, *d->now + d->limits.retry_max_us);
     return lacks;

@@ -103,6 +103,14 @@ static void test_unhub(void)
     rig_free(r);
 }
 
+static uint32_t slot_to(const struct rig *r, uint8_t last)
+{
+    for (uint32_t i = 0; i < r->open_count; i++)
+        if (r->open[i].to.ip[3] == last)
+            return r->open[i].slot;
+    return PHX__NONE;
+}
+
 static void test_asks_for_hubs(void)
 {
     /* Promise 39. Goal: the host is asked for hubs if there is no link and none of those that there are
@@ -167,6 +175,21 @@ static void test_asks_for_hubs(void)
     r->heap.fail_at = 1;
     r->heap.calls = 0;
     ok(phx__dial_ask_for_hubs(&r->d) == PHX_ENOMEM, "no memory");
+    rig_free(r);
+    r = rig_new(100, 8, 7);
+    check(phx__dial_ask_for_hubs(&r->d) == 0, "asks");
+    rig_hub(r, 1);
+    rig_hub(r, 2);
+    node = rig_node(r);
+    rig_pass(r, 100 * MS);
+    rig_fail(r, slot_to(r, 1), PHX_ESELF);
+    rig_up(r, slot_to(r, 2), node);
+    rig_pass(r, SECOND);
+    phx__dial_moved(&r->d);
+    r->refuse = PHX_EREFUSED;
+    phx__dial_down(&r->d, node);
+    rig_pass(r, RETRY_MAX);
+    ok(r->asked > 0, "one that was this node itself rests, forgiven or not: it is no hope");
     rig_free(r);
 }
 
