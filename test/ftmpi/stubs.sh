@@ -1,5 +1,5 @@
 #!/bin/sh
-# stubs.sh - for each function (129 of MPI-1.2, and ours): a test fails when it does nothing but return MPI_SUCCESS.
+# stubs.sh - for each function, 129 of MPI-1.2 and ours: a test fails when it merely returns MPI_SUCCESS.
 #
 # The programs are linked with functions of their own names, which call PMPI_ or not. usage: stubs.sh
 # [all|bars]; without it only some functions are tried, since those whose absence makes a program wait take
