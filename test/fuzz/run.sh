@@ -63,7 +63,7 @@ build() { # compiler, flags, folder, target
 records() {
     rm -rf build/fuzz/records
     mkdir -p build/fuzz/records
-    RECORD=build/fuzz/records build/fuzz/replay/stream $(ls test/fuzz/corpus/stream/* | awk 'NR % 12 == 1') \
+    RECORD=build/fuzz/records build/fuzz/replay/stream $(ls test/fuzz/corpus/stream/* | awk 'NR % 9 == 1') \
         > build/fuzz/records.said 2>&1 && test/sim/replay.sh || :
     same=0 other=0
     for f in build/fuzz/records/*; do
@@ -73,7 +73,7 @@ records() {
         *) other=$((other + 1)); echo "# $f" ;;
         esac
     done
-    if [ $same -gt 30 ] && [ $other = 0 ]; then echo "ok $count - $same recorded nodes ran again, the same"
+    if [ $same -ge 30 ] && [ $other = 0 ]; then echo "ok $count - $same recorded nodes ran again, the same"
     else echo "not ok $count - of recorded nodes $same ran the same again, and $other did not"; fi
 }
 
