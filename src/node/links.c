@@ -393,7 +393,7 @@ PHX__COLD static void links_open_companion(phx *p, int listener)
     uint64_t again;
     int handle = -1, err;
 
-    if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
+    if (!(p->samehost.wanted >> listener & 1))
         return;
     if ((err = phx__node_record_near(p, 1, &p->listeners.at[slot].address, &handle)) == 0)
         err = links_open_listener(p, slot, handle);
@@ -427,7 +427,7 @@ PHX__COLD int phx__node_links_listen(phx *p, struct phx_address *a)
     a->tls = (unsigned char)tls; /* listen() does not keep it */
     at->address = companion->address = *a;
     companion->handle = -1;
-    phx__node_samehost_add(&p->samehost, (uint32_t)p->listeners.count);
+    p->samehost.wanted |= (p->cfg.same_host != 0 ? 1u : 0) << p->listeners.count;
     links_open_companion(p, p->listeners.count++);
     p->dial.listening = 1;
     if (!phx__addr_is_any(a))
@@ -474,7 +474,7 @@ PHX__COLD static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const
     if (secure && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;
     p->stats.dials++;
-    near = near && phx__node_samehost_may_dial(&p->samehost, to)
+    near = near && p->cfg.same_host && to->family != PHX_UNIX
            && phx__node_record_near(p, 0, to, &handle) == 0;
     if (!near) {
         err = phx__node_os(p)->dial(p->os.world, to, &handle);

@@ -429,7 +429,6 @@ PHX__COLD int phx__node_wiring_open(phx *p)
     struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
     int err = wiring_open_rooms(p);
 
-    p->samehost.enabled = p->cfg.same_host != 0;
     p->addr.ctx = p;
     p->addr.listener = wiring_listener;
     phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
