@@ -246,54 +246,45 @@ static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t
     return gaps + 1;
 }
 
-/* Fills the gaps of first..last with claims; claims i..j-1 meet the range and there is room for `gaps` more.
- * Works from the top down, so nothing moves twice. */
+/* Puts a claim behind those from..out - 1, or into the last of these: how many more they are. */
+static uint32_t names_emit(struct phx__claim *at, uint32_t from, uint32_t out, struct phx__claim c)
+{
+    int joins = out > from && at[out - 1].last + 1 == c.first && at[out - 1].epoch == c.epoch;
+
+    if (joins)
+        at[out - 1].last = c.last;
+    else
+        at[out] = c;
+    return !joins;
+}
+
+/* Fills the gaps that own claims i..j - 1 leave in a new one, for which there is room. raises: those that it
+ * meets or touches get its epoch. Neighbours of one epoch become one claim. */
 static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
-                       struct phx__claim want)
+                       const struct phx__claim *want, int raises)
 {
-    struct phx__claim *at = own->at, gap = want;
-    uint32_t out = j + gaps;
+    uint32_t in = i + gaps, out = i;
+    struct phx__claim gap = *want;
+    int open = 1; /* something of it is left to fill */
 
-    memmove(at + out, at + j, (own->count - j) * sizeof *at);
-    own->count += gaps;
-    while (out > i) {
-        if (j == i || at[j - 1].last < gap.last) {
-            gap.first = j == i ? want.first : at[j - 1].last + 1;
-            at[--out] = gap;
-        }
-        if (j > i) {
-            struct phx__claim held = at[--j]; /* out may be its own place */
-            at[--out] = held;
-            gap.last = held.first - 1; /* wraps only at name 0, and then nothing is left to do */
-        }
+    memmove(own->at + in, own->at + i, (own->count - i) * sizeof *own->at);
+    for (own->count += gaps; in < j + gaps; in++) {
+        struct phx__claim held = own->at[in]; /* out may be its own place */
+        gap.last = held.first <= want->last ? held.first - 1 : want->last; /* unused at name 0 */
+        if (open && held.first > gap.first)
+            out += names_emit(own->at, i, out, gap);
+        open &= held.last < want->last;
+        if (raises && (held.last >= want->first || held.last + 1 == want->first)
+            && (held.first <= want->last || held.first - 1 == want->last))
+            held.epoch = want->epoch;
+        out += names_emit(own->at, i, out, held);
+        gap.first = PHX__MAX(held.last + 1, want->first);
     }
-}
-
-/* Joins neighbours of the same epoch among the own claims from..to - 1. */
-static void names_join(struct phx__names_of *own, uint32_t from, uint32_t to)
-{
-    uint32_t i, out = from;
-
-    for (i = from + 1; i < to; i++) {
-        struct phx__claim *end = &own->at[out];
-        if (end->last + 1 == own->at[i].first && end->epoch == own->at[i].epoch)
-            end->last = own->at[i].last;
-        else
-            own->at[++out] = own->at[i];
-    }
-    if (++out == to)
-        return;
-    memmove(own->at + out, own->at + to, (own->count - to) * sizeof *own->at);
-    own->count -= to - out;
-}
-
-/* Those of the own claims from..to - 1 that a new one meets or touches get its epoch. */
-static void names_raise(struct phx__names_of *own, const struct phx__claim *want, uint32_t from, uint32_t to)
-{
-    for (uint32_t i = from; i < to; i++)
-        if ((own->at[i].last >= want->first || own->at[i].last + 1 == want->first)
-            && (own->at[i].first <= want->last || own->at[i].first - 1 == want->last))
-            own->at[i].epoch = want->epoch;
+    gap.last = want->last;
+    if (open)
+        out += names_emit(own->at, i, out, gap);
+    memmove(own->at + out, own->at + in, (own->count - in) * sizeof *own->at);
+    own->count -= in - out;
 }
 
 static void names_see_epoch(struct phx__names *n, uint64_t epoch)
@@ -438,13 +429,9 @@ PHX__COLD int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t l
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
     j = names_past(own, i, last);
-    names_fill(own, i, j, gaps, want);
-    j += gaps;
     j += j < own->count;
     i -= i > 0;
-    if (want.epoch == n->epoch_max && !n->keep)
-        names_raise(own, &want, i, j);
-    names_join(own, i, j);
+    names_fill(own, i, j, gaps, &want, want.epoch == n->epoch_max && !n->keep);
     names_close(n, own, i, was);
     names_change(n, first, last);
     names_grew(n, PHX__SELF, first, last);
