@@ -71,8 +71,7 @@ int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
     ids->at[i] = *id;
     ids->used[i] = 1;
     ids->count++;
-    if (i == ids->size)
-        ids->size++;
+    ids->size += i == ids->size;
     *index = i;
     return 0;
 }

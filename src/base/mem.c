@@ -146,9 +146,8 @@ void phx__mem_put(struct phx__mem *m, void *p, size_t size)
 void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
 {
     volatile unsigned char *bytes = p; /* a plain memset before a free is left out by compilers */
-    size_t i;
 
-    for (i = 0; p != NULL && i < size; i++)
+    for (size_t i = 0; p != NULL && i < size; i++)
         bytes[i] = 0;
     phx__mem_put(m, p, size);
 }

@@ -484,7 +484,7 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
 {
     struct phx__names_of theirs = { NULL, 0, 0, 0, 0 };
     uint32_t i, count = card->flags & PHX__CARD_LEFT ? 0 : card->claim_count;
-    int changed;
+    int same, changed;
 
     PHX_ASSERT(node != PHX__SELF && node != PHX__NONE && count <= PHX__CARD_CLAIMS);
     phx__names_join_pages(n);
@@ -500,13 +500,10 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     }
     theirs.dead = n->of[node].dead;
     /* Cards come again for other reasons than names: ours never lose against what is known. */
-    if (count == n->of[node].count
-        && (count == 0 || memcmp(theirs.at, n->of[node].at, count * sizeof *theirs.at) == 0)) {
-        phx__mem_put(n->mem, theirs.at, count * sizeof *theirs.at);
-        return 0;
-    }
-    changed = theirs.dead ? 0 : names_contest(n, node, &theirs);
-    if (changed < 0) {
+    same = count == n->of[node].count
+           && (count == 0 || memcmp(theirs.at, n->of[node].at, count * sizeof *theirs.at) == 0);
+    changed = same || theirs.dead ? 0 : names_contest(n, node, &theirs);
+    if (same || changed < 0) {
         phx__mem_put(n->mem, theirs.at, count * sizeof *theirs.at);
         return changed;
     }
@@ -649,15 +646,13 @@ uint64_t phx__names_epoch(struct phx__names *n, uint64_t first, uint64_t last)
 int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                     uint64_t epoch, struct phx_range *out)
 {
-    uint32_t i;
+    const struct phx__names_of *of = node < n->capacity ? &n->of[node] : NULL;
     int err;
 
     phx__names_join_pages(n);
-    i = node < n->capacity ? names_from(&n->of[node], range->first) : 0;
-    for (; node < n->capacity && i < n->of[node].count; i++) {
-        const struct phx__claim *c = &n->of[node].at[i];
-        uint64_t name = c->first > range->first ? c->first : range->first;
-        uint64_t end = c->last < range->last ? c->last : range->last;
+    for (uint32_t i = of == NULL ? 0 : names_from(of, range->first); of != NULL && i < of->count; i++) {
+        const struct phx__claim *c = &of->at[i];
+        uint64_t name = PHX__MAX(c->first, range->first), end = PHX__MIN(c->last, range->last);
         struct phx_range around = { 0, 0 };
         if (c->first > range->last)
             break;
@@ -666,8 +661,7 @@ int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range 
             if (err != 0)
                 return err;
             if (owner == node) {
-                out->first = name;
-                out->last = around.last < end ? around.last : end;
+                *out = (struct phx_range){ name, PHX__MIN(around.last, end) };
                 return 1;
             }
             if (around.last >= end) /* which may be the last name of all */

@@ -35,8 +35,7 @@ static struct phx__link *links_new(phx *p)
         return NULL;
     l->slot = slot;
     s->at[slot] = l;
-    if (slot == s->size)
-        s->size++;
+    s->size += slot == s->size;
     return l;
 }
 
