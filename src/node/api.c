@@ -202,9 +202,8 @@ PHX__COLD static int api_resolve(phx *p, int kind, const char *text, struct phx_
         memcpy(out->path, parsed.path, sizeof out->path);
         return 1;
     }
-    n = phx__addr_numeric(parsed.host, out) == 0 ? 1 : 0;
-    if (n == 0)
-        n = capacity == 1 ? PHX_EADDRESS : phx__node_os(p)->resolve(p->os.world, parsed.host, out, capacity);
+    n = phx__addr_numeric(parsed.host, out) == 0 ? 1
+        : capacity == 1 ? PHX_EADDRESS : phx__node_os(p)->resolve(p->os.world, parsed.host, out, capacity);
     for (i = 0; i < n; i++) {
         out[i].port = parsed.port;
         out[i].tls = parsed.tls || p->cfg.tls;
@@ -230,8 +229,7 @@ PHX__COLD int phx_listen(phx *p, const char *address)
             a[i].port = p->listeners.at[p->listeners.count - 1].address.port;
         one = phx__node_links_listen(p, &a[i]);
         done += one == 0;
-        if (one != 0 && err == 0)
-            err = one;
+        err = err == 0 ? one : err;
     }
     return done > 0 ? api_wake(p, 0) : err;
 }

@@ -91,6 +91,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
 {
     struct phx__writer w;
     struct phx__link *l;
+    int cards = 0;
     size_t start;
 
     for (uint32_t i = 0; i < count; i++)
@@ -106,17 +107,20 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
                   : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
                                                      : PHX__ENTRY_CARD;
         e.flags |= e.rtt != 0 ? PHX__ENTRY_RTT : 0;
+        cards |= e.card != NULL;
         phx__wire_route_put_entry(&w, &e);
     }
     phx__wire_end(&w, start);
     frames_end(p, l, &w);
+    if (cards) /* the receiver may handle each frame in a step of its own */
+        phx__link_out_named(l, p->names.index.cost);
     return 0;
 }
 
 static void frames_update(phx *p, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
 {
     struct phx__link *l = phx__node_link(p, nbr);
-    uint32_t first, n, i;
+    uint32_t first, n;
     size_t bytes;
 
     for (first = 0; first < count; first += n) {
@@ -126,10 +130,6 @@ static void frames_update(phx *p, uint32_t nbr, const struct phx__entry *entries
                 frames_break(p, l);
             return;
         }
-        for (i = first; i < first + n && entries[i].card == NULL; i++)
-            continue;
-        if (i < first + n) /* the receiver may handle each frame in a step of its own */
-            phx__link_out_named(l, p->names.index.cost);
     }
 }
 

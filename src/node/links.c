@@ -106,7 +106,6 @@ PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum ph
                 : was == PHX__LINK_UP || l->end.refused || reason == PHX_EPROTO || reason == PHX_ETLS
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
-
     int64_t before = 0;
 
     /* Strangers come as often as they like, and a hub with another key is dialled for ever. */
@@ -450,10 +449,9 @@ static int links_begin(phx *p, struct phx__link *l, int err)
 /* Is it connected? Most connections within a host are at once, so this is first asked without a wait. */
 static int links_finish_dial(phx *p, struct phx__link *l)
 {
-    int err = 0;
+    /* Those within the host are connected from the beginning. */
+    int err = l->same_host ? 0 : phx__node_os(p)->finish(p->os.world, l->handle);
 
-    if (!l->same_host) /* those are connected from the beginning */
-        err = phx__node_os(p)->finish(p->os.world, l->handle);
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
     /* For the first link of a node any path is better than none. */

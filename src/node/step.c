@@ -79,10 +79,8 @@ static void step_learn_order(phx *p, uint32_t slot)
 
     if (slot >= s->size || last == NULL || last->after != slot)
         s->predicted = 0;
-    else if (s->predicted < STEP_PREDICTED_AFTER)
-        s->predicted++;
     else
-        s->predicted = STEP_PREDICTED_AFTER; /* begins again */
+        s->predicted = PHX__MIN(s->predicted + 1, STEP_PREDICTED_AFTER); /* begins again */
     if (slot >= s->size)
         return;
     if (last != NULL)
