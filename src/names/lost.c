@@ -36,8 +36,8 @@ static int lost_put(struct phx__names_lost *l, struct phx__names_lost_list *list
 }
 
 /* The parts of a segment that nobody alive claims. */
-static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_list *list,
-                    const struct phx__names_segment *dead)
+PHX__COLD static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_list *list,
+                              const struct phx__names_segment *dead)
 {
     const struct phx_lost like = { { 0, 0 }, l->names->ids->at[dead->owner], l->since(l->ctx, dead->owner) };
     struct phx_range around;
@@ -101,7 +101,7 @@ PHX__COLD void phx__names_lost_free(struct phx__names_lost *l)
 }
 
 /* Do the changes touch no name that a failed node claims? */
-static int lost_is_untouched(const struct phx__names_lost *l)
+PHX__COLD static int lost_is_untouched(const struct phx__names_lost *l)
 {
     const struct phx__names_changes *c = &l->names->changes;
 

@@ -260,8 +260,8 @@ static uint32_t names_emit(struct phx__claim *at, uint32_t from, uint32_t out, s
 
 /* Fills the gaps that own claims i..j - 1 leave in a new one, for which there is room. raises: those that it
  * meets or touches get its epoch. Neighbours of one epoch become one claim. */
-static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
-                       const struct phx__claim *want, int raises)
+PHX__COLD static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
+                                 const struct phx__claim *want, int raises)
 {
     uint32_t in = i + gaps, out = i;
     struct phx__claim gap = *want;
@@ -377,7 +377,7 @@ static void names_differ(struct phx__names *n, uint32_t node, const struct phx__
 }
 
 /* Takes over the memory of new. */
-static void names_replace(struct phx__names *n, uint32_t node, const struct phx__names_of *new)
+PHX__COLD static void names_replace(struct phx__names *n, uint32_t node, const struct phx__names_of *new)
 {
     struct phx__names_of *of = &n->of[node];
 
@@ -395,7 +395,7 @@ void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids
     *n = (struct phx__names){ .mem = mem, .ids = ids, .index = { .mem = mem, .ids = ids } };
 }
 
-void phx__names_free(struct phx__names *n)
+PHX__COLD void phx__names_free(struct phx__names *n)
 {
     phx__names_join_pages(n);
     for (uint32_t node = 0; node < n->capacity; node++)
@@ -480,7 +480,7 @@ PHX__COLD int phx__names_release(struct phx__names *n, uint64_t first, uint64_t 
     return 1;
 }
 
-int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card)
+PHX__COLD int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card)
 {
     struct phx__names_of theirs = { NULL, 0, 0, 0, 0 };
     uint32_t i, count = card->flags & PHX__CARD_LEFT ? 0 : card->claim_count;
@@ -513,7 +513,7 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     return changed;
 }
 
-int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
+PHX__COLD int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
 {
     const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
     int changed = 0;
@@ -533,7 +533,7 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     return changed;
 }
 
-void phx__names_trim(struct phx__names *n, uint32_t node)
+PHX__COLD void phx__names_trim(struct phx__names *n, uint32_t node)
 {
     struct phx__names_of *of = node < n->capacity ? &n->of[node] : NULL;
     struct phx__claim *rest;
@@ -551,7 +551,7 @@ void phx__names_trim(struct phx__names *n, uint32_t node)
     n->dead_version++;
 }
 
-void phx__names_forget(struct phx__names *n, uint32_t node)
+PHX__COLD void phx__names_forget(struct phx__names *n, uint32_t node)
 {
     const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
 
@@ -671,7 +671,7 @@ int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range 
     return 0;
 }
 
-int phx__names_take_conflict(struct phx__names *n, struct phx__names_conflict *out)
+PHX__COLD int phx__names_take_conflict(struct phx__names *n, struct phx__names_conflict *out)
 {
     if (n->conflict_count == 0)
         return 0;

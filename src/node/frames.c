@@ -49,7 +49,7 @@ int phx__node_frames_send(phx *p, uint32_t nbr, int type, int flags, int hops, c
     return 1;
 }
 
-static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
+PHX__COLD static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
 {
     struct phx__card_part c = { e->id, e->incarnation, e->card_version, e->card_size, 0, NULL, 0 };
     struct phx__writer w;
@@ -233,7 +233,7 @@ static void frames_drop_card(phx *p, struct phx__link *l)
     memset(&l->card, 0, sizeof l->card);
 }
 
-static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__card_part c;
 
@@ -258,7 +258,7 @@ static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *
 }
 
 /* A card that came in parts belongs to the next entry that says so. */
-static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
+PHX__COLD static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
 {
     if (!(e->flags & PHX__ENTRY_CARD_SENT))
         return 0;
@@ -272,7 +272,7 @@ static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
 
 /* Is there room for what the entry's card takes in all rooms? If not, a known node keeps its present card,
  * and of others the entry is dropped: a digest tells of it later. PHX_ENOMEM: it is the neighbour's own. */
-static int frames_fit_card(const phx *p, const struct phx__link *l, struct phx__entry *e)
+PHX__COLD static int frames_fit_card(const phx *p, const struct phx__link *l, struct phx__entry *e)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, phx__id_find(&p->ids, &e->id));
 

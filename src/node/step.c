@@ -173,7 +173,7 @@ PHX__COLD static int step_write_card(phx *p)
 }
 
 /* Changes of names and addresses since the last step become one new card. */
-static void step_renew_card(phx *p)
+PHX__COLD static void step_renew_card(phx *p)
 {
     if (!p->news.card_stale)
         return;
@@ -195,7 +195,7 @@ static int step_may_tell(phx *p, uint32_t done)
     return may;
 }
 
-static void step_report_lost(phx *p)
+PHX__COLD static void step_report_lost(phx *p)
 {
     struct phx__names_conflict lost;
     struct phx_range part;
@@ -212,7 +212,7 @@ static void step_report_lost(phx *p)
 }
 
 /* Names that were broken since the last call, or are no more. 0, or an error: call again. */
-static int step_report_broken(phx *p)
+PHX__COLD static int step_report_broken(phx *p)
 {
     struct phx_lost lost;
     int broken, rest = p->lost.gone.count + p->lost.come.count > 0; /* of an older version */
@@ -233,7 +233,7 @@ static int step_report_broken(phx *p)
 }
 
 /* Shows a new card to the rooms. Without memory the card counts as unseen and comes again. */
-static int step_read_card(phx *p, uint32_t node)
+PHX__COLD static int step_read_card(phx *p, uint32_t node)
 {
     struct phx__card card;
     int changed;
@@ -250,7 +250,7 @@ static int step_read_card(phx *p, uint32_t node)
     return 0;
 }
 
-static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
+PHX__COLD static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 {
     const struct phx__peer *peer = &p->peers.at[node];
     int err;

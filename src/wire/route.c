@@ -28,8 +28,8 @@ size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
            + (size_t)claim_count * WIRE_CLAIM;
 }
 
-void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *head,
-                              const struct phx__claim *claims)
+PHX__COLD void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *head,
+                                        const struct phx__claim *claims)
 {
     size_t at;
 
@@ -83,7 +83,7 @@ int phx__wire_route_label_is_sound(const char *label, size_t size)
 
 /* The counts are compared with their limits before anything is multiplied by them, and the bytes of the
  * claims are asked for at once, so a claim_count that the card has no bytes for costs nothing. */
-int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card)
+PHX__COLD int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card)
 {
     struct phx__reader r;
     const uint8_t *label;
@@ -138,7 +138,7 @@ static int wire_card_part_is_sound(const struct phx__card_part *c)
     return c->size <= c->total && c->offset <= c->total - c->size;
 }
 
-void phx__wire_route_put_card_part(struct phx__writer *w, const struct phx__card_part *c)
+PHX__COLD void phx__wire_route_put_card_part(struct phx__writer *w, const struct phx__card_part *c)
 {
     size_t start = phx__wire_begin(w, PHX__CARD, 0, 0);
 
@@ -148,7 +148,7 @@ void phx__wire_route_put_card_part(struct phx__writer *w, const struct phx__card
     phx__wire_end(w, start);
 }
 
-int phx__wire_route_get_card_part(const struct phx__frame *f, struct phx__card_part *c)
+PHX__COLD int phx__wire_route_get_card_part(const struct phx__frame *f, struct phx__card_part *c)
 {
     struct phx__reader r;
 
