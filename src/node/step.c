@@ -454,7 +454,8 @@ PHX__COLD static void step_leave(phx *p)
             && p->now < p->leave.goodbye_at)
             return;
         p->leave.departed = p->news.card_stale = 1;
-        phx__node_handover_end(&p->handover);
+        p->handover.count = 0;
+        phx__node_handover_release(&p->handover);
         p->step.let_go = 1; /* the next step may close */
         phx__timer_set(&p->timers, p->leave.timer, p->leave.close_at);
         return;
