@@ -33,9 +33,7 @@ PHX__COLD static void dump_string(struct dump *d, const char *s)
 
 PHX__COLD static void dump_id(struct dump *d, const char *before, const struct phx_id *id)
 {
-    char text[PHX_ID_TEXT];
-
-    phx__node_text_put(&d->t, "%s\"%s\"", before, phx_id_text(id, text));
+    phx__node_text_put(&d->t, "%s\"%i\"", before, id);
 }
 
 PHX__COLD static void dump_item(struct dump *d, const char *begin, const struct phx_id *id)
@@ -192,7 +190,7 @@ PHX__COLD static void dump_dot(struct dump *d)
 
 PHX__COLD int phx_dump(phx *p, int format, char *out, size_t capacity)
 {
-    struct dump d = { { out, capacity, 0 }, p, "" };
+    struct dump d = { { out, capacity, 0, p }, p, "" };
 
     if (p == NULL || (out == NULL && capacity > 0) || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
         return PHX_EINVAL;
