@@ -13,11 +13,12 @@ out=build/bench kept=test/bench/papers
 machine() {
     sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo 2> /dev/null | sed 's/  */ /g;q' | grep . || uname -m
 }
-header() { # what the columns are
-    printf '# drawn at %s, %s; %s, %s cores, %s %s; load %s\n%s\n' \
+header() { # what the columns are, with a | between two
+    printf '# drawn at %s, %s; %s, %s cores, %s %s; load %s\n# ' \
         "$(git describe --always --dirty 2> /dev/null || echo unknown)" "$(date -u +%Y-%m-%d)" "$(machine)" \
         "$(nproc)" "$(uname -s)" "$(uname -r | sed 's/-.*//')" \
-        "$(cut -d ' ' -f 1 /proc/loadavg 2> /dev/null || echo unknown)" "$1"
+        "$(cut -d ' ' -f 1 /proc/loadavg 2> /dev/null || echo unknown)"
+    echo "$1" | tr '|' '\t'
 }
 
 # The medians over the rounds, of jobs mesh-N and mesh-sites-N. A peer's mesh is all that it has: ms.
@@ -45,7 +46,7 @@ mesh() {
 
 case ${1-} in
 mesh)
-    { header '# how	processes	every pair reachable, ms	full mesh, ms'; mesh; } > "$kept/mesh.tsv"
+    { header 'how|processes|every pair reachable, ms|full mesh, ms'; mesh; } > "$kept/mesh.tsv"
     if command -v gnuplot > /dev/null 2>&1; then
         { printf 'set terminal svg size 800,600\nset output "%s"\ndata = "%s"\n' "$kept/mesh.svg" "$kept"
             cat "$kept/mesh.gp"; } | gnuplot
@@ -53,7 +54,7 @@ mesh)
         echo '# skipped: the picture (Debian: gnuplot-nox)'
     fi ;;
 detect)
-    { header '# processes	queens	plain, s	tolerant, s	over	plain CPU, s	tolerant CPU, s	over'
+    { header 'processes|queens|plain, s|tolerant, s|over|plain CPU, s|tolerant CPU, s|over'
         cat "$out/table2.tsv"; } > "$kept/detect.tsv" ;;
 *) echo 'usage: papers.sh mesh|detect' >&2; exit 2 ;;
 esac
