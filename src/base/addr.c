@@ -319,12 +319,9 @@ PHX__COLD int phx__addr_get(struct phx__reader *r, struct phx_address *a)
     }
     if (got.family == PHX_UNIX) {
         n = phx__buf_get_u8(r);
-        good = n < sizeof got.path; /* room for the final NUL, which got has already */
-        if (good) {
-            phx__buf_get_copy(r, got.path, n);
-            /* A NUL inside would make it shorter than was said. */
-            good = n > 0 && addr_path_length(got.path, sizeof got.path) == n;
-        }
+        phx__buf_get_copy(r, got.path, PHX__MIN(n, sizeof got.path - 1)); /* the final NUL is there already */
+        /* A NUL inside would make it shorter than was said. */
+        good = n > 0 && addr_path_length(got.path, sizeof got.path) == n;
     } else if (addr_ip_size(&got) > 0) {
         phx__buf_get_copy(r, got.ip, addr_ip_size(&got));
         got.port = phx__buf_get_u16(r);

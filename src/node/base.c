@@ -153,7 +153,7 @@ int phx__node_peer(phx *p, uint32_t node)
     return 0;
 }
 
-struct phx__history *phx__node_history(const phx *p, uint32_t node)
+PHX__COLD struct phx__history *phx__node_history(const phx *p, uint32_t node)
 {
     uint32_t i = node < p->peers.capacity ? p->peers.at[node].history : 0;
 
@@ -162,7 +162,7 @@ struct phx__history *phx__node_history(const phx *p, uint32_t node)
 
 /* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
  * other ways, or was found there at once, lost what was sent, and neither end was late. */
-uint64_t phx__node_rest_until(const phx *p, uint32_t node)
+PHX__COLD uint64_t phx__node_rest_until(const phx *p, uint32_t node)
 {
     const struct phx__history *h = phx__node_history(p, node);
     uint64_t since;
@@ -175,7 +175,7 @@ uint64_t phx__node_rest_until(const phx *p, uint32_t node)
 }
 
 /* For phx_explain, and for phx__node_rest_until. */
-void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
+PHX__COLD void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
     struct phx__peers *s = &p->peers;
@@ -323,14 +323,14 @@ uint32_t phx__node_next(phx *p, const struct phx_id *id)
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
-int phx__node_card(const phx *p, uint32_t node, struct phx__card *out)
+PHX__COLD int phx__node_card(const phx *p, uint32_t node, struct phx__card *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
 
     return d != NULL && d->card != NULL && phx__wire_route_get_card(d->card->at, d->card->size, out) == 0;
 }
 
-uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out)
+PHX__COLD uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out)
 {
     struct phx__card card;
 

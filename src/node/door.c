@@ -74,7 +74,6 @@ PHX__COLD static void door_set_room(phx *p, uint32_t room)
 PHX__COLD void phx__node_door_is_short(phx *p)
 {
     uint32_t open = p->links.handles.count - (uint32_t)p->listeners.count;
-
     uint32_t room = open > DOOR_ROOM_LEAST + DOOR_KEPT ? open - DOOR_KEPT : DOOR_ROOM_LEAST;
 
     if (p->links.door.room == 0)

@@ -139,7 +139,7 @@ static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx
 
 /* ---- The giver ------------------------------------------------------------------------------- */
 
-static void handover_send(struct phx__node_handover *h, const struct phx__hand *hand, int hops)
+PHX__COLD static void handover_send(struct phx__node_handover *h, const struct phx__hand *hand, int hops)
 {
     if (hops > 0)
         (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), PHX__HAND, 0, hops, hand);

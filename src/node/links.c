@@ -19,7 +19,7 @@
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
-static struct phx__link *links_new(phx *p)
+PHX__COLD static struct phx__link *links_new(phx *p)
 {
     struct phx__links *s = &p->links;
     struct phx__link *l;
@@ -35,12 +35,11 @@ static struct phx__link *links_new(phx *p)
         return NULL;
     l->slot = slot;
     s->at[slot] = l;
-    if (slot == s->size)
-        s->size++;
+    s->size += slot == s->size;
     return l;
 }
 
-static void links_drop_slot(phx *p, struct phx__link *l)
+PHX__COLD static void links_drop_slot(phx *p, struct phx__link *l)
 {
     struct phx__links *s = &p->links;
 
@@ -107,7 +106,6 @@ PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum ph
                 : was == PHX__LINK_UP || l->end.refused || reason == PHX_EPROTO || reason == PHX_ETLS
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
-
     int64_t before = 0;
 
     /* Strangers come as often as they like, and a hub with another key is dialled for ever. */
@@ -124,7 +122,7 @@ PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum ph
         phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
 
-static void links_down(phx *p, struct phx__link *l, int reason)
+PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
 {
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
@@ -141,7 +139,7 @@ static void links_down(phx *p, struct phx__link *l, int reason)
 }
 
 /* Hellos that waited for this dial to be decided. */
-static void links_resume_parked(phx *p, const struct phx__link *decided)
+PHX__COLD static void links_resume_parked(phx *p, const struct phx__link *decided)
 {
     struct phx__link *l;
     uint32_t slot = 0;
@@ -167,7 +165,7 @@ static void links_authenticated(phx *p, struct phx__link *l)
 }
 
 /* Later in the step: a callback of the host may call anything, and dial must not be called while it dials. */
-static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+PHX__COLD static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     struct phx__links *s = &p->links;
 
@@ -297,7 +295,7 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
     links_look_again(p, until);
 }
 
-static void links_resume_listeners(phx *p)
+PHX__COLD static void links_resume_listeners(phx *p)
 {
     uint64_t room_at = phx__node_door_room_at(p);
 
@@ -315,7 +313,7 @@ static void links_resume_listeners(phx *p)
 }
 
 /* Closes some links if there are too many, of strangers or in all: 1 if any. */
-static int links_keep_room(phx *p, int strangers)
+PHX__COLD static int links_keep_room(phx *p, int strangers)
 {
     struct phx__link *l;
     int some = 0;
@@ -326,7 +324,7 @@ static int links_keep_room(phx *p, int strangers)
 }
 
 /* Descriptors have run out: 1 if one is free now. */
-static int links_make_room(phx *p)
+PHX__COLD static int links_make_room(phx *p)
 {
     phx__node_door_is_short(p);
     links_look_again(p, p->now + LINKS_PAUSE);
@@ -370,7 +368,7 @@ PHX__COLD static void links_accept(phx *p, int listener)
 }
 
 /* Watches a new listener, or closes it. */
-static int links_open_listener(phx *p, uint32_t slot, int handle)
+PHX__COLD static int links_open_listener(phx *p, uint32_t slot, int handle)
 {
     int err = phx__map_put(&p->links.handles, (uint64_t)handle, PHX__LISTENER_SLOT | slot);
 
@@ -393,7 +391,7 @@ PHX__COLD static void links_open_companion(phx *p, int listener)
     uint64_t again;
     int handle = -1, err;
 
-    if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
+    if (!(p->samehost.wanted >> listener & 1))
         return;
     if ((err = phx__node_record_near(p, 1, &p->listeners.at[slot].address, &handle)) == 0)
         err = links_open_listener(p, slot, handle);
@@ -427,7 +425,7 @@ PHX__COLD int phx__node_links_listen(phx *p, struct phx_address *a)
     a->tls = (unsigned char)tls; /* listen() does not keep it */
     at->address = companion->address = *a;
     companion->handle = -1;
-    phx__node_samehost_add(&p->samehost, (uint32_t)p->listeners.count);
+    p->samehost.wanted |= (p->cfg.same_host != 0 ? 1u : 0) << p->listeners.count;
     links_open_companion(p, p->listeners.count++);
     p->dial.listening = 1;
     if (!phx__addr_is_any(a))
@@ -439,7 +437,7 @@ PHX__COLD int phx__node_links_listen(phx *p, struct phx_address *a)
 /* ---- Dialling -------------------------------------------------------------------------------- */
 
 /* Watches a link if it could begin so far, or closes it. */
-static int links_begin(phx *p, struct phx__link *l, int err)
+PHX__COLD static int links_begin(phx *p, struct phx__link *l, int err)
 {
     if (err != 0) {
         phx__node_links_close(p, l, err, 0);
@@ -449,12 +447,11 @@ static int links_begin(phx *p, struct phx__link *l, int err)
 }
 
 /* Is it connected? Most connections within a host are at once, so this is first asked without a wait. */
-static int links_finish_dial(phx *p, struct phx__link *l)
+PHX__COLD static int links_finish_dial(phx *p, struct phx__link *l)
 {
-    int err = 0;
+    /* Those within the host are connected from the beginning. */
+    int err = l->same_host ? 0 : phx__node_os(p)->finish(p->os.world, l->handle);
 
-    if (!l->same_host) /* those are connected from the beginning */
-        err = phx__node_os(p)->finish(p->os.world, l->handle);
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
     /* For the first link of a node any path is better than none. */
@@ -474,7 +471,7 @@ PHX__COLD static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const
     if (secure && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;
     p->stats.dials++;
-    near = near && phx__node_samehost_may_dial(&p->samehost, to)
+    near = near && p->cfg.same_host && to->family != PHX_UNIX
            && phx__node_record_near(p, 0, to, &handle) == 0;
     if (!near) {
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
@@ -501,7 +498,7 @@ PHX__COLD static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const
 }
 
 /* The host's stream as a link that is being dialled. */
-static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial *h)
+PHX__COLD static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial *h)
 {
     struct phx__link *l;
     int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
@@ -519,7 +516,7 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
 }
 
 /* A dial that has failed before there was a connection, or the way to one. */
-static void links_not_dialled(phx *p, const struct phx_address *to, int err)
+PHX__COLD static void links_not_dialled(phx *p, const struct phx_address *to, int err)
 {
     const struct phx__node_keys_end end = { .peer = to, .dialer = 1 };
     char at[PHX_ADDRESS_TEXT];
@@ -529,7 +526,7 @@ static void links_not_dialled(phx *p, const struct phx_address *to, int err)
                       phx_strerror(err));
 }
 
-static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
+PHX__COLD static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
 {
     int handle, err;
 
@@ -566,7 +563,7 @@ PHX__COLD void phx__node_links_dial_deferred(phx *p)
     s->deferred_count = 0;
 }
 
-int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+PHX__COLD int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     int first = expect == PHX__NONE && phx__dial_is_first(&p->dial, attempt);
     int err, level = first ? PHX_LOG_INFO : PHX_LOG_DEBUG;
@@ -582,7 +579,7 @@ int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct
     return err;
 }
 
-void phx__node_links_abandon(phx *p, uint32_t attempt)
+PHX__COLD void phx__node_links_abandon(phx *p, uint32_t attempt)
 {
     struct phx__link *l;
     uint32_t i, slot = 0;
@@ -598,7 +595,7 @@ void phx__node_links_abandon(phx *p, uint32_t attempt)
     }
 }
 
-int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
+PHX__COLD int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
 {
     struct phx__link *l;
     int err = links_open(p, handle, dialer, secure, PHX__LINK_HELLO, &l);
@@ -618,7 +615,7 @@ static int links_wins(const phx *p, const struct phx__link *l)
 
 /* Our own dial that may end at this node, and would win. Only one that is connected counts: an
  * address where nobody answers would hold up a good link for longer than the peer's patience. */
-static int links_own_dial(const phx *p, const struct phx_id *id)
+PHX__COLD static int links_own_dial(const phx *p, const struct phx_id *id)
 {
     const struct phx__link *l;
     uint32_t slot = 0;
@@ -630,7 +627,7 @@ static int links_own_dial(const phx *p, const struct phx_id *id)
     return 0;
 }
 
-static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
+PHX__COLD static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
 {
     if (l->incarnation > old->incarnation)
         return 0;
@@ -677,7 +674,7 @@ PHX__COLD static int links_judge(phx *p, struct phx__link *l)
 
 /* By which the owner of a card knows whether the one that we have is its own. 0: none. With the version: what
  * a card says may be what it said two versions ago. */
-static uint32_t links_card_mark(const struct phx__dest *d)
+PHX__COLD static uint32_t links_card_mark(const struct phx__dest *d)
 {
     struct phx__sha sha;
     uint8_t out[32];
@@ -693,7 +690,7 @@ static uint32_t links_card_mark(const struct phx__dest *d)
     return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
 }
 
-static void links_introduce(phx *p, const struct phx__link *l, struct phx__standing *out)
+PHX__COLD static void links_introduce(phx *p, const struct phx__link *l, struct phx__standing *out)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t node = phx__id_find(&p->ids, &l->id);
@@ -706,7 +703,7 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
 
 /* The link that loses. If we accepted the winner, we saw its proof: it is up on both ends. If we dialled it,
  * the peer may lack our proof and have no link for a moment: it closes the old one, or our patience does. */
-static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
+PHX__COLD static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 {
     links_down(p, old, PHX_EDUPLICATE);
     if (winner_is_dialer)
@@ -715,7 +712,7 @@ static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
         phx__node_links_close(p, old, PHX_EDUPLICATE, 0);
 }
 
-static int links_route_up(phx *p, const struct phx__link *l)
+PHX__COLD static int links_route_up(phx *p, const struct phx__link *l)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t has = l->heard.have != 0 && l->heard.have == links_card_mark(self) ? self->card_version : 0;
@@ -726,7 +723,7 @@ static int links_route_up(phx *p, const struct phx__link *l)
 }
 
 /* Our end of a link: 1 and *here, or 0. Within this host it is what TCP would have had. */
-static int links_here(phx *p, const struct phx__link *l, struct phx_address *here)
+PHX__COLD static int links_here(phx *p, const struct phx__link *l, struct phx_address *here)
 {
     *here = l->dialer ? l->address : l->observed;
     if (l->same_host)
@@ -756,7 +753,7 @@ PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
                       phx_address_text(&p->addr.at[p->addr.count - 1], at));
 }
 
-static int links_up(phx *p, struct phx__link *l)
+PHX__COLD static int links_up(phx *p, struct phx__link *l)
 {
     struct phx__history *past;
     struct phx__link *old;
@@ -869,7 +866,7 @@ PHX__COLD void phx__node_links_admit(phx *p)
     p->step.more |= p->links.door.waiting > 0;
 }
 
-void phx__node_links_due(phx *p, uint32_t slot)
+PHX__COLD void phx__node_links_due(phx *p, uint32_t slot)
 {
     struct phx__link *l = slot < p->links.size ? p->links.at[slot] : NULL;
     int rested = l != NULL && l->in.resting;

@@ -79,10 +79,8 @@ static void step_learn_order(phx *p, uint32_t slot)
 
     if (slot >= s->size || last == NULL || last->after != slot)
         s->predicted = 0;
-    else if (s->predicted < STEP_PREDICTED_AFTER)
-        s->predicted++;
     else
-        s->predicted = STEP_PREDICTED_AFTER; /* begins again */
+        s->predicted = PHX__MIN(s->predicted + 1, STEP_PREDICTED_AFTER); /* begins again */
     if (slot >= s->size)
         return;
     if (last != NULL)
@@ -175,7 +173,7 @@ PHX__COLD static int step_write_card(phx *p)
 }
 
 /* Changes of names and addresses since the last step become one new card. */
-static void step_renew_card(phx *p)
+PHX__COLD static void step_renew_card(phx *p)
 {
     if (!p->news.card_stale)
         return;
@@ -197,7 +195,7 @@ static int step_may_tell(phx *p, uint32_t done)
     return may;
 }
 
-static void step_report_lost(phx *p)
+PHX__COLD static void step_report_lost(phx *p)
 {
     struct phx__names_conflict lost;
     struct phx_range part;
@@ -214,7 +212,7 @@ static void step_report_lost(phx *p)
 }
 
 /* Names that were broken since the last call, or are no more. 0, or an error: call again. */
-static int step_report_broken(phx *p)
+PHX__COLD static int step_report_broken(phx *p)
 {
     struct phx_lost lost;
     int broken, rest = p->lost.gone.count + p->lost.come.count > 0; /* of an older version */
@@ -235,7 +233,7 @@ static int step_report_broken(phx *p)
 }
 
 /* Shows a new card to the rooms. Without memory the card counts as unseen and comes again. */
-static int step_read_card(phx *p, uint32_t node)
+PHX__COLD static int step_read_card(phx *p, uint32_t node)
 {
     struct phx__card card;
     int changed;
@@ -252,7 +250,7 @@ static int step_read_card(phx *p, uint32_t node)
     return 0;
 }
 
-static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
+PHX__COLD static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 {
     const struct phx__peer *peer = &p->peers.at[node];
     int err;

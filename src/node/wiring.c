@@ -11,7 +11,7 @@ static int wiring_busy(phx *p)
     return p->post.pending.count > 0 || p->post.transit.bytes > 0;
 }
 
-static void wiring_silent(phx *p, uint32_t node, uint64_t us)
+PHX__COLD static void wiring_silent(phx *p, uint32_t node, uint64_t us)
 {
     struct phx__link *l = phx__node_link(p, node);
     char id[PHX_ID_TEXT];
@@ -23,7 +23,7 @@ static void wiring_silent(phx *p, uint32_t node, uint64_t us)
     phx__node_links_close(p, l, PHX_ETIMEDOUT, 0);
 }
 
-static void wiring_state(phx *p, uint32_t node, enum phx_state state)
+PHX__COLD static void wiring_state(phx *p, uint32_t node, enum phx_state state)
 {
     struct phx_node n;
     int changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
@@ -150,14 +150,14 @@ static void wiring_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int r
         p->cfg.on_done(p, token, to, tag, result, PHX__USER(p));
 }
 
-static void wiring_lost_messages(phx *p, uint32_t count, uint64_t to, int result)
+PHX__COLD static void wiring_lost_messages(phx *p, uint32_t count, uint64_t to, int result)
 {
     phx__node_log(p, PHX_LOG_WARN, "messages without a token lost: %u, the last one to name %u: %s",
                   (uint64_t)count, to, phx_strerror(result));
 }
 
 /* Said once for each name, as far as those that were said last are remembered. */
-static void wiring_unheld(phx *p, uint64_t name)
+PHX__COLD static void wiring_unheld(phx *p, uint64_t name)
 {
     uint64_t *said = &p->news.unheld[name % PHX__COUNT(p->news.unheld)];
 
@@ -206,7 +206,7 @@ static void wiring_release(phx *p, const struct phx_range *range)
 }
 
 /* The host may change its mind, or close or free the node, in each call. */
-static int wiring_take(phx *p, const struct phx_range *range, const struct phx_id *giver)
+PHX__COLD static int wiring_take(phx *p, const struct phx_range *range, const struct phx_id *giver)
 {
     char id[PHX_ID_TEXT];
     int changed;
@@ -227,7 +227,7 @@ static int wiring_take(phx *p, const struct phx_range *range, const struct phx_i
     return 1;
 }
 
-static void wiring_handover_end(phx *p, uint32_t ranges)
+PHX__COLD static void wiring_handover_end(phx *p, uint32_t ranges)
 {
     phx__node_log(p, PHX_LOG_WARN, "no heir: %u ranges of names are handed no more", (uint64_t)ranges);
     if (p->leave.closing) {
@@ -299,7 +299,7 @@ static int wiring_distance(phx *p, uint32_t node)
 }
 
 /* What came of the addresses that are known: the last thing that went wrong, or PHX_EAGAIN. */
-static int wiring_why(phx *p, uint32_t node)
+PHX__COLD static int wiring_why(phx *p, uint32_t node)
 {
     const struct phx__dial_addr *at = NULL;
     uint32_t i, count;
@@ -330,7 +330,7 @@ static void wiring_traced(phx *p, const struct phx_trace *t)
 /* ---- Keys and addresses ---------------------------------------------------------------------- */
 
 /* Links and TLS use the keys where they are. */
-static void wiring_show_keys(phx *p, const struct phx_key *keys, uint32_t count)
+PHX__COLD static void wiring_show_keys(phx *p, const struct phx_key *keys, uint32_t count)
 {
     PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
     memset(p->set.begun, 0, sizeof p->set.begun);
@@ -342,7 +342,7 @@ static void wiring_show_keys(phx *p, const struct phx_key *keys, uint32_t count)
         phx__tls_keys(p->set.tls, p->cfg.cluster, keys, count);
 }
 
-static int wiring_open_tls(phx *p, int files)
+PHX__COLD static int wiring_open_tls(phx *p, int files)
 {
     struct phx__tls_files own = { p->cfg.tls_ca, p->cfg.tls_cert, p->cfg.tls_key };
     struct phx__tls_files none = { NULL, NULL, NULL };
@@ -429,7 +429,6 @@ PHX__COLD int phx__node_wiring_open(phx *p)
     struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
     int err = wiring_open_rooms(p);
 
-    p->samehost.enabled = p->cfg.same_host != 0;
     p->addr.ctx = p;
     p->addr.listener = wiring_listener;
     phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
