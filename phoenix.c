@@ -10938,10 +10938,11 @@ PHX__COLD int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem
  *    us for j. If w is only as near as we are, w's own entry for j is needed. Then no node waits for ever: a
  *    node decides in one go what to advertise to whom, so when w's entries for v and for j reach us, w has
  *    already decided about (j, v): w has advertised v to j, or relies on an x that had decided before w. Time
- *    does not run in circles, so the first node in that chain has advertised. A loss may break the chain;
- *    after it only a w that is strictly nearer counts. If a link is replaced, or comes back before its loss
- *    was advertised, everything that was advertised over the old link is advertised again (route_relinked):
- *    it may be lost, and others may rely on us for that.
+ *    does not run in circles, so the first node in that chain has advertised. Not so where w has put j
+ *    off, or has told us first as our link is new (advert.c): if we have told w the same, it may wait for us,
+ *    and does not count. A loss may break the chain; after it only a w that is strictly nearer counts. If a
+ *    link is replaced, or comes back before its loss was advertised, everything that was advertised over the
+ *    old link is advertised again (route_relinked): it may be lost, and others may rely on us for that.
  *
  * 3. NO LOST UPDATE IS FINAL. Each heartbeat carries a digest of the table. Two neighbours that are both
  *    quiet and disagree twice exchange summaries and advertise to each other what differs.
@@ -12047,6 +12048,14 @@ int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
     return n != NULL && n->neighbours > 1 + behind;
 }
 
+/* Have we told w of this way? Then w may rely on us for others, as we would on w. */
+static int advert_is_told(const struct phx__dest *d, uint32_t w)
+{
+    const struct phx__advertised *t = phx__route_table_advertised(d, w);
+
+    return t != NULL && t->seq >= d->seq && t->hops <= d->hops;
+}
+
 /* Will j be sent a route to v as good as ours, or better, by another node? The rules are in the essay. */
 static int advert_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j, int strict)
 {
@@ -12066,7 +12075,8 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     for (i = 0; i < d->offer_count; i++) {
         h = &offer[i];
         if (h->nbr != j->node && h->seq >= d->seq && h->hops <= d->hops
-            && advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1))
+            && advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1)
+            && (h->hops < d->hops || !advert_is_told(d, h->nbr)))
             return 1;
     }
     return 0;
