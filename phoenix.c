@@ -3682,7 +3682,6 @@ PHX_PRIVATE void phx__node_handover_due(struct phx__node_handover *h, uint64_t n
 /* Releases all own names but those that are being handed. */
 PHX_PRIVATE void phx__node_handover_release(struct phx__node_handover *h);
 PHX_PRIVATE void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node); /* failed or left */
-PHX_PRIVATE void phx__node_handover_end(struct phx__node_handover *h); /* hands no more: releases all */
 /* 0 or PHX_EPROTO. */
 PHX_PRIVATE int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__frame *f);
 
@@ -4067,8 +4066,8 @@ PHX_PRIVATE uint32_t phx__node_calls(phx *p, int share); /* see `calls` in post/
 
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is it that link of its peer? */
-/* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
-PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
+/* The link behind this one, or the first one (NULL), closed or not; NULL: none is left. */
+PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, const struct phx__link *before);
 PHX_PRIVATE uint32_t phx__node_next(phx *p, const struct phx_id *id); /* the next hop, or PHX__NONE */
 
 /* ---- dead.c ---------------------------------------------------------------------------------- */
@@ -5591,12 +5590,7 @@ const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT])
  *
  * Addresses on the wire come from peers and are dialled and logged later. So a path is accepted only if a
  * user could have written it: absolute, whole, and without control characters, which would let a peer forge
- * lines in our log.
- *
- *      none    0
- *      unix    1   u8 length   path, without its NUL
- *      v4      4   4 bytes     u16 port
- *      v6      6   16 bytes    u16 port
+ * lines in our log. What they are as bytes is said in addr.h.
  *
  * No call here asks the system anything: inet_pton and inet_ntop only read and print. */
 /* include "base/addr.h" */
@@ -6082,9 +6076,6 @@ void phx__ratelimit_clear(struct phx__ratelimit *l, uint64_t key)
  *
  * Keys and MACs are the business of link, whether an entry is news that of route. A number that is odd but
  * possible, such as a distance of 254, is accepted here.
- *
- *      bytes -> phx__wire_parse -> struct phx__frame -> phx__wire_link_get -> struct phx__X
- *      struct phx__X -> phx__wire_link_put -> one whole frame at the writer's end
  *
  * Two rules keep the format able to grow. Unknown bits in flags mean nothing and are ignored, so that a later
  * version may give them a meaning that older nodes can do without. Everything else unknown is an error: a new
@@ -8691,7 +8682,8 @@ struct phx__tls {
     br_ec_impl ec;   /* the curves of the exchange */
     const char *why; /* known better than the engine's error tells */
     uint8_t *rest;   /* ciphertext that the stream did not take */
-    size_t rest_size, rest_taken, rest_capacity;
+    size_t rest_size, rest_taken;
+    uint32_t rest_capacity;
     uint8_t in[TLS_IN], out[TLS_OUT];
 };
 
@@ -8989,7 +8981,6 @@ void phx__tls_free(struct phx__tls *t)
 static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
 {
     size_t left = t->rest_size - t->rest_taken;
-    uint8_t *larger;
 
     if (size == 0)
         return 0;
@@ -8999,12 +8990,8 @@ static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
         memmove(t->rest, t->rest + t->rest_taken, left);
     t->rest_taken = 0;
     t->rest_size = left;
-    if (left + size > t->rest_capacity) {
-        if ((larger = phx__mem_resize(t->set->mem, t->rest, t->rest_capacity, left + size)) == NULL)
-            return PHX_ENOMEM;
-        t->rest = larger;
-        t->rest_capacity = left + size;
-    }
+    if (phx__mem_grow(t->set->mem, &t->rest, &t->rest_capacity, (uint32_t)(left + size), 1) != 0)
+        return PHX_ENOMEM;
     memcpy(t->rest + left, data, size);
     t->rest_size += size;
     return 0;
@@ -13760,7 +13747,8 @@ PHX__COLD static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t
     gap.last = want->last;
     if (open)
         out += names_emit(own->at, i, out, gap);
-    memmove(own->at + out, own->at + in, (own->count - in) * sizeof *own->at);
+    if (out < in)
+        memmove(own->at + out, own->at + in, (own->count - in) * sizeof *own->at);
     own->count -= in - out;
 }
 
@@ -21167,12 +21155,6 @@ PHX__COLD void phx__node_handover_gone(struct phx__node_handover *h, uint32_t no
         h->ops.end(h->env.ctx, was - h->count);
 }
 
-void phx__node_handover_end(struct phx__node_handover *h)
-{
-    h->count = 0;
-    phx__node_handover_release(h);
-}
-
 int phx__node_handover_init(struct phx__node_handover *h, const struct phx__node_env *env,
                             const struct phx__node_handover_ops *ops)
 {
@@ -22016,11 +21998,11 @@ int phx__node_serves(const phx *p, const struct phx__link *l)
     return phx__node_link(p, l->peer) == l;
 }
 
-struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
+struct phx__link *phx__node_each_link(const phx *p, const struct phx__link *before)
 {
-    while (*slot < p->links.size)
-        if (p->links.at[(*slot)++] != NULL)
-            return p->links.at[*slot - 1];
+    for (uint32_t slot = before == NULL ? 0 : before->slot + 1; slot < p->links.size; slot++)
+        if (p->links.at[slot] != NULL)
+            return p->links.at[slot];
     return NULL;
 }
 
@@ -22482,12 +22464,11 @@ void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 
 int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int gap)
 {
-    uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
-    size_t size = FRAMES_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
-    struct phx__link *l;
+    struct phx__link *l = frames_begin(p, phx__route_next(&p->route, node),
+                                       FRAMES_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE, &w);
 
-    if ((l = frames_begin(p, next, size, &w)) == NULL)
+    if (l == NULL)
         return PHX_EUNREACH;
     phx__wire_data_put_ack(&w, a, gap ? (int)PHX__ACK_GAP : 0, (int)p->cfg.hop_limit);
     return phx__link_out_control_end(&p->set, l, &w);
@@ -22817,10 +22798,9 @@ PHX__COLD static uint32_t door_links(const phx *p)
 
 PHX__COLD static struct phx__link *door_oldest(const phx *p)
 {
-    struct phx__link *l, *oldest = NULL;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL, *oldest = NULL;
 
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         if (l->unauthenticated && (oldest == NULL || l->since < oldest->since))
             oldest = l;
     return oldest;
@@ -22955,16 +22935,16 @@ PHX__COLD int phx__node_door_waits(phx *p, struct phx__link *l)
 
 PHX__COLD struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
 {
-    struct phx__link *l, *best = NULL;
-    uint32_t here[256] = { 0 }, fewest = UINT32_MAX, slot = 0, host;
+    struct phx__link *l = NULL, *best = NULL;
+    uint32_t here[256] = { 0 }, fewest = UINT32_MAX, host;
     int late = p->links.door.paid_at > p->now + DOOR_TLS_AHEAD;
 
     *next = p->links.door.waiting > 0 && late ? p->links.door.paid_at - DOOR_TLS_AHEAD : UINT64_MAX;
     if (p->links.door.waiting == 0 || late)
         return NULL;
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         here[phx__ratelimit_key(&p->keys.lines, &l->address, 0) >> 8 & 255] += l->unauthenticated;
-    for (slot = 0; (l = phx__node_each_link(p, &slot)) != NULL;) {
+    while ((l = phx__node_each_link(p, l)) != NULL) {
         host = phx__ratelimit_key(&p->keys.lines, &l->address, 0) >> 8 & 255;
         if (l->in.turn && (here[host] < fewest || (here[host] == fewest && l->since >= best->since))) {
             best = l;
@@ -23128,10 +23108,9 @@ PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
 /* Hellos that waited for this dial to be decided. */
 PHX__COLD static void links_resume_parked(phx *p, const struct phx__link *decided)
 {
-    struct phx__link *l;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL;
 
-    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+    while ((l = phx__node_each_link(p, l)) != NULL) {
         int err;
         if (l->state != PHX__LINK_PARKED || l == decided)
             continue;
@@ -23204,18 +23183,18 @@ void phx__node_links_sweep(phx *p)
 PHX__COLD void phx__node_links_free(phx *p)
 {
     struct phx__links *s = &p->links;
-    struct phx__link *l;
-    uint32_t i = 0;
+    struct phx__link *l, *next = phx__node_each_link(p, NULL);
 
-    while ((l = phx__node_each_link(p, &i)) != NULL) {
+    while ((l = next) != NULL) {
+        next = phx__node_each_link(p, l);
         if (phx__node_serves(p, l))
             p->peers.at[l->peer].link = PHX__NONE;
         phx__link_close(&p->set, l, PHX_ECLOSED, 0);
-        s->at[i - 1] = NULL; /* release functions of the links to come may ask */
+        s->at[l->slot] = NULL; /* release functions of the links to come may ask */
         phx__mem_put(&p->mem, l, sizeof *l);
     }
     s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
-    for (i = 0; i < (uint32_t)p->listeners.count; i++) {
+    for (uint32_t i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
         phx__node_os(p)->close(p->os.world, at->handle);
         if (companion->handle >= 0)
@@ -23568,13 +23547,12 @@ PHX__COLD int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, co
 
 PHX__COLD void phx__node_links_abandon(phx *p, uint32_t attempt)
 {
-    struct phx__link *l;
-    uint32_t i, slot = 0;
+    struct phx__link *l = NULL;
 
-    for (i = 0; i < p->links.deferred_count; i++)
+    for (uint32_t i = 0; i < p->links.deferred_count; i++)
         if (p->links.deferred[i].attempt == attempt)
             p->links.deferred[i].attempt = PHX__NONE;
-    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+    while ((l = phx__node_each_link(p, l)) != NULL) {
         if (l->attempt != attempt || l->state == PHX__LINK_UP)
             continue;
         l->attempt = PHX__NONE; /* nobody waits for the outcome */
@@ -23604,10 +23582,9 @@ static int links_wins(const phx *p, const struct phx__link *l)
  * address where nobody answers would hold up a good link for longer than the peer's patience. */
 PHX__COLD static int links_own_dial(const phx *p, const struct phx_id *id)
 {
-    const struct phx__link *l;
-    uint32_t slot = 0;
+    const struct phx__link *l = NULL;
 
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         if (l->dialer && l->state == PHX__LINK_HELLO && l->expect != PHX__NONE
             && phx__id_equal(&p->ids.at[l->expect], id))
             return 1;
@@ -24333,9 +24310,8 @@ PHX__COLD static void wiring_show_keys(phx *p, const struct phx_key *keys, uint3
 
 PHX__COLD static int wiring_open_tls(phx *p, int files)
 {
-    struct phx__tls_files own = { p->cfg.tls_ca, p->cfg.tls_cert, p->cfg.tls_key };
-    struct phx__tls_files none = { NULL, NULL, NULL };
-    int err = phx__tls_set_open(&p->set.tls, &p->mem, files ? &own : &none);
+    const struct phx__tls_files from = { files ? p->cfg.tls_ca : NULL, p->cfg.tls_cert, p->cfg.tls_key };
+    int err = phx__tls_set_open(&p->set.tls, &p->mem, &from);
 
     if (err == 0)
         wiring_show_keys(p, p->keys.at, p->keys.count);
@@ -24704,14 +24680,13 @@ PHX__COLD static int step_show_card(phx *p, uint32_t node, const struct phx__des
 PHX__COLD static int step_fail(phx *p, uint32_t node)
 {
     const struct phx__claim *c;
-    struct phx__link *l;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL;
 
     if (p->ids.used[node] == PHX__ID_FAILED)
         return 0;
     for (uint32_t i = 0; (c = phx__names_claim(&p->names, node, i)) != NULL; i++)
         phx__post_box_fail(&p->post, node, c->first, c->last);
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         if (l->peer == node)
             phx__node_links_close(p, l, PHX_EFAILED, 1);
         else
@@ -24848,9 +24823,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_POST_HOLD: phx__post_box_due(&p->post, kind, arg); break;
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
-    case PHX__TIMER_SPARE:
-        phx__mem_drop_spares(&p->mem, p->step.spare_uses);
-        break;
+    case PHX__TIMER_SPARE: phx__mem_drop_spares(&p->mem, p->step.spare_uses); break;
     case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
     case PHX__TIMER_TRACE: phx__node_trace_due(&p->trace, p->now); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
@@ -24877,8 +24850,7 @@ static void step_timers(phx *p)
  * have read it, so nothing written is lost; at the end of the drain the links close all the same. */
 PHX__COLD static void step_leave(phx *p)
 {
-    struct phx__link *l;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL;
 
     if (!p->leave.closing || p->leave.closed)
         return;
@@ -24887,14 +24859,15 @@ PHX__COLD static void step_leave(phx *p)
             && p->now < p->leave.goodbye_at)
             return;
         p->leave.departed = p->news.card_stale = 1;
-        phx__node_handover_end(&p->handover);
+        p->handover.count = 0;
+        phx__node_handover_release(&p->handover);
         p->step.let_go = 1; /* the next step may close */
         phx__timer_set(&p->timers, p->leave.timer, p->leave.close_at);
         return;
     }
     if (p->links.up > 0 && p->now < p->leave.close_at)
         return;
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         phx__node_links_close(p, l, PHX_ECLOSED, 0);
     phx__post_box_close_all(&p->post);
     phx__node_trace_end(&p->trace);
@@ -25438,14 +25411,13 @@ PHX__COLD static void dump_json_hubs(struct dump *d)
 
 PHX__COLD static void dump_json(struct dump *d)
 {
-    const struct phx__link *l;
-    uint32_t slot = 0;
+    const struct phx__link *l = NULL;
 
     dump_id(d, "{\"self\":", &d->p->self);
     phx__node_text_put(&d->t, ",\"now_us\":%u,\n\"nodes\":[", d->p->now);
     dump_each(d, PHX__SELF, dump_json_node);
     phx__node_text_put(&d->t, "],\n\"links\":[");
-    for (d->between = ""; (l = phx__node_each_link(d->p, &slot)) != NULL;)
+    for (d->between = ""; (l = phx__node_each_link(d->p, l)) != NULL;)
         if (l->state != PHX__LINK_CLOSED)
             dump_json_link(d, l);
     phx__node_text_put(&d->t, "],\n\"hubs\":[");
@@ -25892,14 +25864,13 @@ PHX__COLD int phx_fail(phx *p, const struct phx_id *id)
 
 PHX__COLD int phx_reclaim(phx *p, const void *buffer, const void *arg)
 {
-    struct phx__link *l;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL;
     int got = 0, some = 0;
 
     if (p == NULL || buffer == NULL)
         return PHX_EINVAL;
     phx__node_record_note(p, PHX__NOTE_RECLAIM, (int64_t)(intptr_t)buffer, &arg, sizeof arg);
-    while (got >= 0 && !p->step.free_later && (l = phx__node_each_link(p, &slot)) != NULL)
+    while (got >= 0 && !p->step.free_later && (l = phx__node_each_link(p, l)) != NULL)
         some |= (got = phx__buf_slices_reclaim(&l->out.stream, buffer, arg)) > 0;
     if (got >= 0 && !p->step.free_later)
         some |= (got = phx__post_recv_reclaim(&p->post, buffer, arg)) > 0;
@@ -25937,9 +25908,8 @@ static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int event
 int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 {
     const struct phx__listener *at;
-    const struct phx__link *l;
+    const struct phx__link *l = NULL;
     int wake, i, n = 0;
-    uint32_t slot = 0;
 
     if (!api_fills(p, fds, capacity > 0 ? (size_t)capacity : 0))
         return PHX_EINVAL;
@@ -25950,7 +25920,7 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
         if (at->handle >= 0 && !at->paused)
             n = api_put_fd(fds, capacity, n, at->handle, PHX_READ);
     }
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         if (l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
             n = api_put_fd(fds, capacity, n, l->handle, phx__link_events(l));
     return n;
@@ -26164,11 +26134,10 @@ PHX__COLD size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacit
 
 PHX__COLD size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
 {
-    const struct phx__link *l;
+    const struct phx__link *l = NULL;
     size_t n = 0;
-    uint32_t slot = 0;
 
-    while (api_fills(p, out, capacity) && (l = phx__node_each_link(p, &slot)) != NULL) {
+    while (api_fills(p, out, capacity) && (l = phx__node_each_link(p, l)) != NULL) {
         if (l->state == PHX__LINK_CLOSED || n++ >= capacity)
             continue;
         *out++ = (struct phx_link){

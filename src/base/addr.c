@@ -13,12 +13,7 @@
  *
  * Addresses on the wire come from peers and are dialled and logged later. So a path is accepted only if a
  * user could have written it: absolute, whole, and without control characters, which would let a peer forge
- * lines in our log.
- *
- *      none    0
- *      unix    1   u8 length   path, without its NUL
- *      v4      4   4 bytes     u16 port
- *      v6      6   16 bytes    u16 port
+ * lines in our log. What they are as bytes is said in addr.h.
  *
  * No call here asks the system anything: inet_pton and inet_ntop only read and print. */
 #include "base/addr.h"

@@ -283,7 +283,8 @@ PHX__COLD static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t
     gap.last = want->last;
     if (open)
         out += names_emit(own->at, i, out, gap);
-    memmove(own->at + out, own->at + in, (own->count - in) * sizeof *own->at);
+    if (out < in)
+        memmove(own->at + out, own->at + in, (own->count - in) * sizeof *own->at);
     own->count -= in - out;
 }
 

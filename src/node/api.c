@@ -369,14 +369,13 @@ PHX__COLD int phx_fail(phx *p, const struct phx_id *id)
 
 PHX__COLD int phx_reclaim(phx *p, const void *buffer, const void *arg)
 {
-    struct phx__link *l;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL;
     int got = 0, some = 0;
 
     if (p == NULL || buffer == NULL)
         return PHX_EINVAL;
     phx__node_record_note(p, PHX__NOTE_RECLAIM, (int64_t)(intptr_t)buffer, &arg, sizeof arg);
-    while (got >= 0 && !p->step.free_later && (l = phx__node_each_link(p, &slot)) != NULL)
+    while (got >= 0 && !p->step.free_later && (l = phx__node_each_link(p, l)) != NULL)
         some |= (got = phx__buf_slices_reclaim(&l->out.stream, buffer, arg)) > 0;
     if (got >= 0 && !p->step.free_later)
         some |= (got = phx__post_recv_reclaim(&p->post, buffer, arg)) > 0;
@@ -414,9 +413,8 @@ static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int event
 int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 {
     const struct phx__listener *at;
-    const struct phx__link *l;
+    const struct phx__link *l = NULL;
     int wake, i, n = 0;
-    uint32_t slot = 0;
 
     if (!api_fills(p, fds, capacity > 0 ? (size_t)capacity : 0))
         return PHX_EINVAL;
@@ -427,7 +425,7 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
         if (at->handle >= 0 && !at->paused)
             n = api_put_fd(fds, capacity, n, at->handle, PHX_READ);
     }
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         if (l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
             n = api_put_fd(fds, capacity, n, l->handle, phx__link_events(l));
     return n;
@@ -641,11 +639,10 @@ PHX__COLD size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacit
 
 PHX__COLD size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
 {
-    const struct phx__link *l;
+    const struct phx__link *l = NULL;
     size_t n = 0;
-    uint32_t slot = 0;
 
-    while (api_fills(p, out, capacity) && (l = phx__node_each_link(p, &slot)) != NULL) {
+    while (api_fills(p, out, capacity) && (l = phx__node_each_link(p, l)) != NULL) {
         if (l->state == PHX__LINK_CLOSED || n++ >= capacity)
             continue;
         *out++ = (struct phx_link){

@@ -308,11 +308,11 @@ int phx__node_serves(const phx *p, const struct phx__link *l)
     return phx__node_link(p, l->peer) == l;
 }
 
-struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
+struct phx__link *phx__node_each_link(const phx *p, const struct phx__link *before)
 {
-    while (*slot < p->links.size)
-        if (p->links.at[(*slot)++] != NULL)
-            return p->links.at[*slot - 1];
+    for (uint32_t slot = before == NULL ? 0 : before->slot + 1; slot < p->links.size; slot++)
+        if (p->links.at[slot] != NULL)
+            return p->links.at[slot];
     return NULL;
 }
 

@@ -39,8 +39,8 @@ PHX_PRIVATE uint32_t phx__node_calls(phx *p, int share); /* see `calls` in post/
 
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is it that link of its peer? */
-/* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
-PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
+/* The link behind this one, or the first one (NULL), closed or not; NULL: none is left. */
+PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, const struct phx__link *before);
 PHX_PRIVATE uint32_t phx__node_next(phx *p, const struct phx_id *id); /* the next hop, or PHX__NONE */
 
 /* ---- dead.c ---------------------------------------------------------------------------------- */

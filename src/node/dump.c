@@ -122,14 +122,13 @@ PHX__COLD static void dump_json_hubs(struct dump *d)
 
 PHX__COLD static void dump_json(struct dump *d)
 {
-    const struct phx__link *l;
-    uint32_t slot = 0;
+    const struct phx__link *l = NULL;
 
     dump_id(d, "{\"self\":", &d->p->self);
     phx__node_text_put(&d->t, ",\"now_us\":%u,\n\"nodes\":[", d->p->now);
     dump_each(d, PHX__SELF, dump_json_node);
     phx__node_text_put(&d->t, "],\n\"links\":[");
-    for (d->between = ""; (l = phx__node_each_link(d->p, &slot)) != NULL;)
+    for (d->between = ""; (l = phx__node_each_link(d->p, l)) != NULL;)
         if (l->state != PHX__LINK_CLOSED)
             dump_json_link(d, l);
     phx__node_text_put(&d->t, "],\n\"hubs\":[");

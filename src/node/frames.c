@@ -214,12 +214,11 @@ void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 
 int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int gap)
 {
-    uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
-    size_t size = FRAMES_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
-    struct phx__link *l;
+    struct phx__link *l = frames_begin(p, phx__route_next(&p->route, node),
+                                       FRAMES_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE, &w);
 
-    if ((l = frames_begin(p, next, size, &w)) == NULL)
+    if (l == NULL)
         return PHX_EUNREACH;
     phx__wire_data_put_ack(&w, a, gap ? (int)PHX__ACK_GAP : 0, (int)p->cfg.hop_limit);
     return phx__link_out_control_end(&p->set, l, &w);

@@ -141,10 +141,9 @@ PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
 /* Hellos that waited for this dial to be decided. */
 PHX__COLD static void links_resume_parked(phx *p, const struct phx__link *decided)
 {
-    struct phx__link *l;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL;
 
-    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+    while ((l = phx__node_each_link(p, l)) != NULL) {
         int err;
         if (l->state != PHX__LINK_PARKED || l == decided)
             continue;
@@ -217,18 +216,18 @@ void phx__node_links_sweep(phx *p)
 PHX__COLD void phx__node_links_free(phx *p)
 {
     struct phx__links *s = &p->links;
-    struct phx__link *l;
-    uint32_t i = 0;
+    struct phx__link *l, *next = phx__node_each_link(p, NULL);
 
-    while ((l = phx__node_each_link(p, &i)) != NULL) {
+    while ((l = next) != NULL) {
+        next = phx__node_each_link(p, l);
         if (phx__node_serves(p, l))
             p->peers.at[l->peer].link = PHX__NONE;
         phx__link_close(&p->set, l, PHX_ECLOSED, 0);
-        s->at[i - 1] = NULL; /* release functions of the links to come may ask */
+        s->at[l->slot] = NULL; /* release functions of the links to come may ask */
         phx__mem_put(&p->mem, l, sizeof *l);
     }
     s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
-    for (i = 0; i < (uint32_t)p->listeners.count; i++) {
+    for (uint32_t i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
         phx__node_os(p)->close(p->os.world, at->handle);
         if (companion->handle >= 0)
@@ -581,13 +580,12 @@ PHX__COLD int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, co
 
 PHX__COLD void phx__node_links_abandon(phx *p, uint32_t attempt)
 {
-    struct phx__link *l;
-    uint32_t i, slot = 0;
+    struct phx__link *l = NULL;
 
-    for (i = 0; i < p->links.deferred_count; i++)
+    for (uint32_t i = 0; i < p->links.deferred_count; i++)
         if (p->links.deferred[i].attempt == attempt)
             p->links.deferred[i].attempt = PHX__NONE;
-    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+    while ((l = phx__node_each_link(p, l)) != NULL) {
         if (l->attempt != attempt || l->state == PHX__LINK_UP)
             continue;
         l->attempt = PHX__NONE; /* nobody waits for the outcome */
@@ -617,10 +615,9 @@ static int links_wins(const phx *p, const struct phx__link *l)
  * address where nobody answers would hold up a good link for longer than the peer's patience. */
 PHX__COLD static int links_own_dial(const phx *p, const struct phx_id *id)
 {
-    const struct phx__link *l;
-    uint32_t slot = 0;
+    const struct phx__link *l = NULL;
 
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         if (l->dialer && l->state == PHX__LINK_HELLO && l->expect != PHX__NONE
             && phx__id_equal(&p->ids.at[l->expect], id))
             return 1;

@@ -344,9 +344,8 @@ PHX__COLD static void wiring_show_keys(phx *p, const struct phx_key *keys, uint3
 
 PHX__COLD static int wiring_open_tls(phx *p, int files)
 {
-    struct phx__tls_files own = { p->cfg.tls_ca, p->cfg.tls_cert, p->cfg.tls_key };
-    struct phx__tls_files none = { NULL, NULL, NULL };
-    int err = phx__tls_set_open(&p->set.tls, &p->mem, files ? &own : &none);
+    const struct phx__tls_files from = { files ? p->cfg.tls_ca : NULL, p->cfg.tls_cert, p->cfg.tls_key };
+    int err = phx__tls_set_open(&p->set.tls, &p->mem, &from);
 
     if (err == 0)
         wiring_show_keys(p, p->keys.at, p->keys.count);
