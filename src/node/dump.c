@@ -142,7 +142,8 @@ PHX__COLD static void dump_dot_node(struct dump *d, uint32_t node)
     phx_id_text(&n.id, id);
     id[8] = 0; /* enough to tell nodes apart in a picture */
     phx__node_text_put(&d->t, "  \"%i\" [%s%s,label=\"%s%s%s", &n.id,
-                       node == PHX__SELF ? "shape=doublecircle," : "", look[n.state], n.label, n.label[0] != 0 ? "\\n" : "", id);
+                       node == PHX__SELF ? "shape=doublecircle," : "", look[n.state], n.label,
+                       n.label[0] != 0 ? "\\n" : "", id);
     for (uint32_t i = 0; i < DUMP_LABEL_NAMES && (c = phx__names_claim(&d->p->names, node, i)) != NULL; i++)
         phx__node_text_put(&d->t, c->last > c->first ? "\\n%u-%u" : "\\n%u", c->first, c->last);
     phx__node_text_put(&d->t, "%s\"];\n", n.ranges_count > DUMP_LABEL_NAMES ? "\\n..." : "");
