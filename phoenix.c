@@ -4036,16 +4036,16 @@ PHX_PRIVATE void phx__node_record_open(phx *p, const struct phx_config *cfg);
 struct phx__text {
     char *out;
     size_t capacity, size; /* size: of the whole text, also where it did not fit */
+    const phx *p;
 };
-/* In a format %s is a string and %u a uint64_t; nothing else. */
+/* In a format %s is a string, %u a uint64_t, %i a struct phx_id *, %a a struct phx_address * ("adopted" if it
+ * is none), and %n the index of a node: its label if that is known, or its id; "?" is PHX__NONE. */
 PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
 PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */
 PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
 /* One line for the host, which gets it where other callbacks are: a room must not be called while it logs. */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is */
-/* What lines for people call a node: its label if that is known, or its id; "?" if it is PHX__NONE. */
-PHX_PRIVATE const char *phx__node_called(const phx *p, uint32_t node, char out[PHX_ID_TEXT]);
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
@@ -21727,16 +21727,44 @@ static void node_text_number(struct phx__text *t, uint64_t v)
     node_text_string(t, digits + n);
 }
 
+static void node_text_node(struct phx__text *t, uint32_t node)
+{
+    char id[PHX_ID_TEXT];
+    struct phx_node n;
+
+    if (node == PHX__NONE || node == PHX__SELF) {
+        node_text_string(t, node == PHX__SELF ? "this node" : "?");
+        return;
+    }
+    phx__node_fill(t->p, node, &n);
+    node_text_string(t, n.label[0] != 0 ? n.label : phx_id_text(&n.id, id));
+}
+
+static void node_text_address(struct phx__text *t, const struct phx_address *a)
+{
+    char text[PHX_ADDRESS_TEXT];
+
+    node_text_string(t, a->family != 0 ? phx_address_text(a, text) : "adopted");
+}
+
 /* printf would bring a library's worth of conversions, and a locale. */
 static void node_text_format(struct phx__text *t, const char *format, va_list ap)
 {
-    for (; *format != 0; format++)
-        if (format[0] == '%' && format[1] == 's')
-            node_text_string(t, va_arg(ap, const char *)), format++;
-        else if (format[0] == '%' && format[1] == 'u')
-            node_text_number(t, va_arg(ap, uint64_t)), format++;
-        else
+    char id[PHX_ID_TEXT];
+
+    for (; *format != 0; format++) {
+        if (*format != '%') {
             node_text_char(t, *format);
+            continue;
+        }
+        switch (*++format) {
+        case 's': node_text_string(t, va_arg(ap, const char *)); break;
+        case 'u': node_text_number(t, va_arg(ap, uint64_t)); break;
+        case 'i': node_text_string(t, phx_id_text(va_arg(ap, const struct phx_id *), id)); break;
+        case 'n': node_text_node(t, va_arg(ap, uint32_t)); break;
+        default: node_text_address(t, va_arg(ap, const struct phx_address *)); /* 'a' */
+        }
+    }
 }
 
 void phx__node_text_put(struct phx__text *t, const char *format, ...)
@@ -21803,7 +21831,7 @@ PHX__COLD void phx__node_log(phx *p, int level, const char *format, ...)
         g->next = (g->next + 1) % PHX__LOG_SECOND;
     }
     g->lines[g->used++] = (char)level;
-    t = (struct phx__text){ g->lines + g->used, BASE_LOG_LINE - 1, 0 };
+    t = (struct phx__text){ g->lines + g->used, BASE_LOG_LINE - 1, 0, p };
     va_start(ap, format);
     node_text_format(&t, format, ap);
     va_end(ap);
@@ -21924,16 +21952,6 @@ PHX__COLD void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
     out->reason = node_reason(p, node, out->state, h);
     out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
     out->ranges_count = phx__names_count(&p->names, node);
-}
-
-const char *phx__node_called(const phx *p, uint32_t node, char out[PHX_ID_TEXT])
-{
-    struct phx_node n;
-
-    if (node == PHX__NONE)
-        return "?";
-    phx__node_fill(p, node, &n);
-    return n.label[0] != 0 ? memcpy(out, n.label, sizeof n.label) : phx_id_text(&n.id, out);
 }
 
 const struct phx_os *phx__node_os(phx *p)
@@ -23066,7 +23084,6 @@ static void links_resume_listeners(phx *p);
 PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
 {
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
-    char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
                 : was == PHX__LINK_UP && (reason == PHX_ELIMIT || reason == PHX_ECLOSED || p->leave.closing)
                     ? PHX_LOG_INFO
@@ -23078,8 +23095,7 @@ PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum ph
     /* Strangers come as often as they like, and a hub with another key is dialled for ever. */
     if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(&p->keys, &end, reason, p->now)) < 0)
         return;
-    phx__node_log(p, level, "link %s %s: %s%s%s%s%s", phx__node_called(p, l->peer, id),
-                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
+    phx__node_log(p, level, "link %n %a: %s%s%s%s%s", l->peer, &l->address,
                   was == PHX__LINK_UP        ? "down, "
                   : was == PHX__LINK_DIALING ? "no connection, "
                                              : "no link, ",
@@ -23353,7 +23369,6 @@ PHX__COLD static int links_open_listener(phx *p, uint32_t slot, int handle)
 PHX__COLD static void links_open_companion(phx *p, int listener)
 {
     uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
-    char text[PHX_ADDRESS_TEXT];
     uint64_t again;
     int handle = -1, err;
 
@@ -23362,8 +23377,8 @@ PHX__COLD static void links_open_companion(phx *p, int listener)
     if ((err = phx__node_record_near(p, 1, &p->listeners.at[slot].address, &handle)) == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
-        phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
-                      phx_address_text(&p->listeners.at[slot].address, text), phx_strerror(err));
+        phx__node_log(p, PHX_LOG_WARN, "listener %a: processes of this host must use TCP: %s",
+                      &p->listeners.at[slot].address, phx_strerror(err));
     links_look_again(p, again);
 }
 
@@ -23485,11 +23500,9 @@ PHX__COLD static int links_open_stream(phx *p, int handle, const struct phx__def
 PHX__COLD static void links_not_dialled(phx *p, const struct phx_address *to, int err)
 {
     const struct phx__node_keys_end end = { .peer = to, .dialer = 1 };
-    char at[PHX_ADDRESS_TEXT];
 
     if (phx__node_keys_may_log(&p->keys, &end, err, p->now) >= 0)
-        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", phx_address_text(to, at),
-                      phx_strerror(err));
+        phx__node_log(p, PHX_LOG_INFO, "link ? %a: not dialled, %s", to, phx_strerror(err));
 }
 
 PHX__COLD static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
@@ -23532,11 +23545,9 @@ PHX__COLD void phx__node_links_dial_deferred(phx *p)
 PHX__COLD int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     int first = expect == PHX__NONE && phx__dial_is_first(&p->dial, attempt);
-    int err, level = first ? PHX_LOG_INFO : PHX_LOG_DEBUG;
-    char at[PHX_ADDRESS_TEXT];
+    int err;
 
-    if (level <= p->cfg.log_level)
-        phx__node_log(p, level, "link ? %s: dialling", phx_address_text(to, at));
+    phx__node_log(p, first ? PHX_LOG_INFO : PHX_LOG_DEBUG, "link ? %a: dialling", to);
     if (to->family == PHX_OTHER)
         return links_defer_dial(p, attempt, expect, to);
     err = phx__node_keys_is_secure(&p->keys, to) ? links_dial(p, attempt, expect, to, 1) : PHX_EINSECURE;
@@ -23703,7 +23714,6 @@ PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
     struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
                                         l->dialer, l->secure,   l->same_host };
     struct phx_address here;
-    char at[PHX_ADDRESS_TEXT];
     int taught;
 
     if (phx__node_addr_is_idle(&p->addr, &link) || !links_here(p, l, &here))
@@ -23713,8 +23723,7 @@ PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
     if (taught & PHX__ADDR_MOVED)
         phx__dial_moved(&p->dial);
     if (taught & PHX__ADDR_AGREED)
-        phx__node_log(p, PHX_LOG_INFO, "others see this node at %s",
-                      phx_address_text(&p->addr.at[p->addr.count - 1], at));
+        phx__node_log(p, PHX_LOG_INFO, "others see this node at %a", &p->addr.at[p->addr.count - 1]);
 }
 
 PHX__COLD static int links_up(phx *p, struct phx__link *l)
@@ -23722,7 +23731,6 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
     struct phx__history *past;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
-    char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int err;
 
     links_authenticated(p, l);
@@ -23753,8 +23761,7 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
     phx__node_door_passes(p, l, 1);
     p->links.up++;
     l->attempt = PHX__NONE;
-    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx__node_called(p, l->peer, id),
-                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
+    phx__node_log(p, PHX_LOG_INFO, "link %n %a: up%s", l->peer, &l->address,
                   l->same_host ? ", within this host" : "");
     links_learn_address(p, l);
     links_resume_parked(p, l);
@@ -23980,12 +23987,10 @@ static int wiring_busy(phx *p)
 PHX__COLD static void wiring_silent(phx *p, uint32_t node, uint64_t us)
 {
     struct phx__link *l = phx__node_link(p, node);
-    char id[PHX_ID_TEXT];
 
     if (l == NULL)
         return;
-    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx__node_called(p, node, id),
-                  us / PHX__MS);
+    phx__node_log(p, PHX_LOG_WARN, "link %n: no frame for %u ms", node, us / PHX__MS);
     phx__node_links_close(p, l, PHX_ETIMEDOUT, 0);
 }
 
@@ -24174,7 +24179,6 @@ static void wiring_release(phx *p, const struct phx_range *range)
 /* The host may change its mind, or close or free the node, in each call. */
 PHX__COLD static int wiring_take(phx *p, const struct phx_range *range, const struct phx_id *giver)
 {
-    char id[PHX_ID_TEXT];
     int changed;
 
     if (p->leave.closing || p->step.free_later)
@@ -24182,8 +24186,8 @@ PHX__COLD static int wiring_take(phx *p, const struct phx_range *range, const st
     phx__node_frames_charge_names(p);
     p->names.keep = p->handover.count > 0;
     changed = phx__names_assume(&p->names, range->first, range->last);
-    phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
-                  range->last, phx__node_called(p, phx__id_find(&p->ids, giver), id),
+    phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %n: %s", range->first,
+                  range->last, phx__id_find(&p->ids, giver),
                   changed > 0 ? "handed to this node" : phx_strerror(changed));
     if (changed <= 0)
         return 1; /* the giver holds them, and asks again */
@@ -24237,11 +24241,8 @@ static void wiring_refute(phx *p, uint32_t nbr, const struct phx__request *q)
 
 static void wiring_suspect(phx *p, uint32_t node)
 {
-    char id[PHX_ID_TEXT];
-
     if (phx__route_dest(&p->route, node) != NULL)
-        phx__node_log(p, PHX_LOG_INFO, "node %s: silent, asking around",
-                      phx__node_called(p, node, id));
+        phx__node_log(p, PHX_LOG_INFO, "node %n: silent, asking around", node);
     phx__node_suspect_raise(&p->suspect, node, p->now);
 }
 
@@ -25085,20 +25086,13 @@ static uint64_t explain_age(const phx *p, uint64_t at)
     return at < p->now ? (p->now - at) / PHX__MS : 0;
 }
 
-/* text: room for an id. */
-PHX__COLD static const char *explain_node(const phx *p, uint32_t node, char *text)
-{
-    return node == PHX__SELF ? "this node" : phx__node_called(p, node, text);
-}
-
 PHX__COLD static void explain_state(struct phx__text *t, const phx *p, uint32_t node,
                                     const struct phx_node *n)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     uint64_t rtt = phx__route_rtt_us(phx__route_way(&p->route, d, d->next));
-    char id[PHX_ID_TEXT];
 
-    phx__node_text_put(t, "id: %s\nstate: %s\n", phx_id_text(&n->id, id), phx__node_state_text(n->state));
+    phx__node_text_put(t, "id: %i\nstate: %s\n", &n->id, phx__node_state_text(n->state));
     if (n->label[0] != 0)
         phx__node_text_put(t, "label: %s\n", n->label);
     if (n->since_us != 0)
@@ -25106,7 +25100,7 @@ PHX__COLD static void explain_state(struct phx__text *t, const phx *p, uint32_t 
     phx__node_text_put(t, n->hops < 0 ? "incarnation: %u\nhops: none\n" : "incarnation: %u\nhops: %u\n",
                        n->incarnation, (uint64_t)n->hops);
     if (n->hops > 0)
-        phx__node_text_put(t, "next: %s\n", phx_id_text(&n->next, id));
+        phx__node_text_put(t, "next: %i\n", &n->next);
     if (rtt != 0)
         phx__node_text_put(t, "rtt: %u us\n", rtt);
 }
@@ -25116,12 +25110,10 @@ PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t n
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
     const struct phx__link *l = phx__node_link(p, node);
     const struct phx__history *h = phx__node_history(p, node);
-    char at[PHX_ADDRESS_TEXT];
 
     if (l != NULL && n != NULL) {
-        phx__node_text_put(t, "link: %s, %s%s\n", l->dialer ? "dialled by this node" : "accepted",
-                           l->address.family ? phx_address_text(&l->address, at) : "adopted",
-                           l->same_host ? ", within this host" : "");
+        phx__node_text_put(t, "link: %s, %a%s\n", l->dialer ? "dialled by this node" : "accepted",
+                           &l->address, l->same_host ? ", within this host" : "");
         phx__node_text_put(t, "promised: to be heard every %u ms%s\n", n->announced_us / PHX__MS,
                            n->busy ? ", busy" : "");
         phx__node_text_put(t, "watched-here: %s\nwatches-us: %s\n", n->watched ? "yes" : "no",
@@ -25140,7 +25132,6 @@ PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint
 {
     const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
     uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE, ms;
-    char id[PHX_ID_TEXT];
 
     if (n == NULL || n->accused_ms == 0)
         return;
@@ -25149,11 +25140,11 @@ PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint
     if (n->accuser == PHX__SELF)
         phx__node_text_put(t, "this node, its link was silent\n");
     else if (n->accuser != PHX__NONE)
-        phx__node_text_put(t, "%s, which had not heard of it\n", explain_node(p, n->accuser, id));
+        phx__node_text_put(t, "%n, which had not heard of it\n", n->accuser);
     else if (via == node || via == PHX__NONE)
         phx__node_text_put(t, "the routing, its link is gone\n");
     else
-        phx__node_text_put(t, "the routing, the last way was through %s\n", explain_node(p, via, id));
+        phx__node_text_put(t, "the routing, the last way was through %n\n", via);
 }
 
 /* What came of an address, at the end of its line. */
@@ -25171,7 +25162,6 @@ PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint3
     const struct phx__dial_addr *at = NULL, untried = { .slot = PHX__NONE };
     struct phx_address a[PHX__CARD_ADDRESSES];
     uint32_t i, count = phx__dial_look(&p->dial, node, &at);
-    char text[PHX_ADDRESS_TEXT];
 
     if (count == 0 && node < p->dial.targets.node_capacity
         && p->dial.targets.nodes[node].target == PHX__DIAL_LATENT)
@@ -25180,7 +25170,7 @@ PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint3
         const struct phx__dial_addr *one = at != NULL ? &at[i] : &untried;
         if (at != NULL)
             phx__dial_addr_address(at, i, &a[i]);
-        phx__node_text_put(t, "address: %s, ", phx_address_text(&a[i], text));
+        phx__node_text_put(t, "address: %a, ", &a[i]);
         explain_tried(t, p, one->slot != PHX__NONE, one->tried_at, one->error);
     }
 }
@@ -25188,11 +25178,10 @@ PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint3
 PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
-    char id[PHX_ID_TEXT];
 
     for (uint32_t i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
         const struct phx__offer *h = &phx__route_table_offers(d)[i];
-        phx__node_text_put(t, "seen-by: %s, hops %u\n", explain_node(p, h->nbr, id), (uint64_t)h->hops);
+        phx__node_text_put(t, "seen-by: %n, hops %u\n", h->nbr, (uint64_t)h->hops);
     }
 }
 
@@ -25224,12 +25213,11 @@ PHX__COLD static void explain_hubs(struct phx__text *t, const phx *p)
 {
     struct phx_hub hub[PHX__DIAL_HUBS];
     size_t n = phx_hubs(p, hub, PHX__DIAL_HUBS);
-    char text[PHX_ADDRESS_TEXT], id[PHX_ID_TEXT];
 
     for (size_t i = 0; i < n && i < PHX__DIAL_HUBS; i++) {
-        phx__node_text_put(t, "hub: %s, ", phx_address_text(&hub[i].address, text));
+        phx__node_text_put(t, "hub: %a, ", &hub[i].address);
         if (hub[i].linked)
-            phx__node_text_put(t, "linked with %s\n", phx_id_text(&hub[i].peer, id));
+            phx__node_text_put(t, "linked with %i\n", &hub[i].peer);
         else
             explain_tried(t, p, hub[i].error == PHX_EAGAIN, hub[i].tried_us, hub[i].error);
     }
@@ -25239,7 +25227,6 @@ PHX__COLD static void explain_hubs(struct phx__text *t, const phx *p)
 PHX__COLD static void explain_waits(struct phx__text *t, phx *p, uint32_t node)
 {
     const struct phx__claim *c;
-    char id[PHX_ID_TEXT];
 
     for (uint32_t k = 0; k < EXPLAIN_MANY && (c = phx__names_claim(&p->names, node, k)) != NULL; k++) {
         int64_t name = phx__node_record_note(p, PHX__NOTE_OWNER, (int64_t)c->first, NULL, 0);
@@ -25248,14 +25235,14 @@ PHX__COLD static void explain_waits(struct phx__text *t, phx *p, uint32_t node)
         if (owner == node || phx__detect_state(&p->detect, owner, &at) != PHX_NODE_UNREACHABLE)
             continue;
         at += p->cfg.detector.broken_us;
-        phx__node_text_put(t, "waits: %u-%u, %u ms, until %s has failed\n", c->first, c->last,
-                           at > p->now ? (at - p->now) / PHX__MS : 0, phx_id_text(&p->ids.at[owner], id));
+        phx__node_text_put(t, "waits: %u-%u, %u ms, until %i has failed\n", c->first, c->last,
+                           at > p->now ? (at - p->now) / PHX__MS : 0, &p->ids.at[owner]);
     }
 }
 
 PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
-    struct phx__text t = { out, capacity, 0 };
+    struct phx__text t = { out, capacity, 0, p };
     const struct phx__claim *c;
     struct phx_node n;
     uint32_t i;
@@ -25320,17 +25307,9 @@ PHX__COLD static void dump_string(struct dump *d, const char *s)
     phx__node_text_put(&d->t, "\"");
 }
 
-PHX__COLD static void dump_id(struct dump *d, const char *before, const struct phx_id *id)
-{
-    char text[PHX_ID_TEXT];
-
-    phx__node_text_put(&d->t, "%s\"%s\"", before, phx_id_text(id, text));
-}
-
 PHX__COLD static void dump_item(struct dump *d, const char *begin, const struct phx_id *id)
 {
-    phx__node_text_put(&d->t, "%s", d->between);
-    dump_id(d, begin, id);
+    phx__node_text_put(&d->t, "%s%s\"%i\"", d->between, begin, id);
     d->between = ",";
 }
 
@@ -25357,7 +25336,7 @@ PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
                        n.incarnation, phx__node_state_text(n.state));
     phx__node_text_put(&d->t, n.hops < 0 ? "-1" : "%u", (uint64_t)n.hops);
     if (n.hops > 0)
-        dump_id(d, ",\"next\":", &n.next);
+        phx__node_text_put(&d->t, ",\"next\":\"%i\"", &n.next);
     if (way != 0)
         phx__node_text_put(&d->t, ",\"rtt_us\":%u", phx__route_rtt_us(way));
     phx__node_text_put(&d->t, ",\"since_us\":%u,\"names\":[", n.since_us);
@@ -25388,8 +25367,7 @@ PHX__COLD static void dump_json_seen(struct dump *d, uint32_t node)
 
     for (; o < end; o++) {
         dump_item(d, "\n{\"by\":", &d->p->ids.at[o->nbr]);
-        dump_id(d, ",\"node\":", &d->p->ids.at[node]);
-        phx__node_text_put(&d->t, ",\"hops\":%u}", (uint64_t)o->hops);
+        phx__node_text_put(&d->t, ",\"node\":\"%i\",\"hops\":%u}", &d->p->ids.at[node], (uint64_t)o->hops);
     }
 }
 
@@ -25402,8 +25380,8 @@ PHX__COLD static void dump_json_hubs(struct dump *d)
     for (size_t i = 0; i < n && i < PHX__DIAL_HUBS; i++) {
         phx__node_text_put(&d->t, "%s\n{\"address\":", i > 0 ? "," : "");
         dump_string(d, phx_address_text(&hub[i].address, text));
-        dump_id(d, ",\"peer\":", &hub[i].peer);
-        phx__node_text_put(&d->t, ",\"linked\":%s,\"error\":", hub[i].linked ? "true" : "false");
+        phx__node_text_put(&d->t, ",\"peer\":\"%i\",\"linked\":%s,\"error\":", &hub[i].peer,
+                           hub[i].linked ? "true" : "false");
         dump_string(d, hub[i].error == 0 ? "" : phx_strerror(hub[i].error));
         phx__node_text_put(&d->t, ",\"tried_us\":%u}", hub[i].tried_us);
     }
@@ -25413,8 +25391,7 @@ PHX__COLD static void dump_json(struct dump *d)
 {
     const struct phx__link *l = NULL;
 
-    dump_id(d, "{\"self\":", &d->p->self);
-    phx__node_text_put(&d->t, ",\"now_us\":%u,\n\"nodes\":[", d->p->now);
+    phx__node_text_put(&d->t, "{\"self\":\"%i\",\"now_us\":%u,\n\"nodes\":[", &d->p->self, d->p->now);
     dump_each(d, PHX__SELF, dump_json_node);
     phx__node_text_put(&d->t, "],\n\"links\":[");
     for (d->between = ""; (l = phx__node_each_link(d->p, l)) != NULL;)
@@ -25438,11 +25415,11 @@ PHX__COLD static void dump_dot_node(struct dump *d, uint32_t node)
     struct phx_node n;
 
     phx__node_fill(d->p, node, &n);
-    dump_id(d, "  ", &n.id);
     phx_id_text(&n.id, id);
     id[8] = 0; /* enough to tell nodes apart in a picture */
-    phx__node_text_put(&d->t, " [%s%s,label=\"%s%s%s", node == PHX__SELF ? "shape=doublecircle," : "",
-                       look[n.state], n.label, n.label[0] != 0 ? "\\n" : "", id);
+    phx__node_text_put(&d->t, "  \"%i\" [%s%s,label=\"%s%s%s", &n.id,
+                       node == PHX__SELF ? "shape=doublecircle," : "", look[n.state], n.label,
+                       n.label[0] != 0 ? "\\n" : "", id);
     for (uint32_t i = 0; i < DUMP_LABEL_NAMES && (c = phx__names_claim(&d->p->names, node, i)) != NULL; i++)
         phx__node_text_put(&d->t, c->last > c->first ? "\\n%u-%u" : "\\n%u", c->first, c->last);
     phx__node_text_put(&d->t, "%s\"];\n", n.ranges_count > DUMP_LABEL_NAMES ? "\\n..." : "");
@@ -25450,9 +25427,7 @@ PHX__COLD static void dump_dot_node(struct dump *d, uint32_t node)
 
 PHX__COLD static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
 {
-    dump_id(d, "  ", &d->p->ids.at[a]);
-    dump_id(d, " -- ", &d->p->ids.at[b]);
-    phx__node_text_put(&d->t, "%s;\n", how);
+    phx__node_text_put(&d->t, "  \"%i\" -- \"%i\"%s;\n", &d->p->ids.at[a], &d->p->ids.at[b], how);
 }
 
 /* What neighbours say that they are next to. Where both say so, one line. */
@@ -25481,7 +25456,7 @@ PHX__COLD static void dump_dot(struct dump *d)
 
 PHX__COLD int phx_dump(phx *p, int format, char *out, size_t capacity)
 {
-    struct dump d = { { out, capacity, 0 }, p, "" };
+    struct dump d = { { out, capacity, 0, p }, p, "" };
 
     if (p == NULL || (out == NULL && capacity > 0) || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
         return PHX_EINVAL;

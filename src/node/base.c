@@ -37,16 +37,44 @@ static void node_text_number(struct phx__text *t, uint64_t v)
     node_text_string(t, digits + n);
 }
 
+static void node_text_node(struct phx__text *t, uint32_t node)
+{
+    char id[PHX_ID_TEXT];
+    struct phx_node n;
+
+    if (node == PHX__NONE || node == PHX__SELF) {
+        node_text_string(t, node == PHX__SELF ? "this node" : "?");
+        return;
+    }
+    phx__node_fill(t->p, node, &n);
+    node_text_string(t, n.label[0] != 0 ? n.label : phx_id_text(&n.id, id));
+}
+
+static void node_text_address(struct phx__text *t, const struct phx_address *a)
+{
+    char text[PHX_ADDRESS_TEXT];
+
+    node_text_string(t, a->family != 0 ? phx_address_text(a, text) : "adopted");
+}
+
 /* printf would bring a library's worth of conversions, and a locale. */
 static void node_text_format(struct phx__text *t, const char *format, va_list ap)
 {
-    for (; *format != 0; format++)
-        if (format[0] == '%' && format[1] == 's')
-            node_text_string(t, va_arg(ap, const char *)), format++;
-        else if (format[0] == '%' && format[1] == 'u')
-            node_text_number(t, va_arg(ap, uint64_t)), format++;
-        else
+    char id[PHX_ID_TEXT];
+
+    for (; *format != 0; format++) {
+        if (*format != '%') {
             node_text_char(t, *format);
+            continue;
+        }
+        switch (*++format) {
+        case 's': node_text_string(t, va_arg(ap, const char *)); break;
+        case 'u': node_text_number(t, va_arg(ap, uint64_t)); break;
+        case 'i': node_text_string(t, phx_id_text(va_arg(ap, const struct phx_id *), id)); break;
+        case 'n': node_text_node(t, va_arg(ap, uint32_t)); break;
+        default: node_text_address(t, va_arg(ap, const struct phx_address *)); /* 'a' */
+        }
+    }
 }
 
 void phx__node_text_put(struct phx__text *t, const char *format, ...)
@@ -113,7 +141,7 @@ PHX__COLD void phx__node_log(phx *p, int level, const char *format, ...)
         g->next = (g->next + 1) % PHX__LOG_SECOND;
     }
     g->lines[g->used++] = (char)level;
-    t = (struct phx__text){ g->lines + g->used, BASE_LOG_LINE - 1, 0 };
+    t = (struct phx__text){ g->lines + g->used, BASE_LOG_LINE - 1, 0, p };
     va_start(ap, format);
     node_text_format(&t, format, ap);
     va_end(ap);
@@ -234,16 +262,6 @@ PHX__COLD void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
     out->reason = node_reason(p, node, out->state, h);
     out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
     out->ranges_count = phx__names_count(&p->names, node);
-}
-
-const char *phx__node_called(const phx *p, uint32_t node, char out[PHX_ID_TEXT])
-{
-    struct phx_node n;
-
-    if (node == PHX__NONE)
-        return "?";
-    phx__node_fill(p, node, &n);
-    return n.label[0] != 0 ? memcpy(out, n.label, sizeof n.label) : phx_id_text(&n.id, out);
 }
 
 const struct phx_os *phx__node_os(phx *p)

@@ -99,7 +99,6 @@ static void links_resume_listeners(phx *p);
 PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
 {
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
-    char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
                 : was == PHX__LINK_UP && (reason == PHX_ELIMIT || reason == PHX_ECLOSED || p->leave.closing)
                     ? PHX_LOG_INFO
@@ -111,8 +110,7 @@ PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum ph
     /* Strangers come as often as they like, and a hub with another key is dialled for ever. */
     if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(&p->keys, &end, reason, p->now)) < 0)
         return;
-    phx__node_log(p, level, "link %s %s: %s%s%s%s%s", phx__node_called(p, l->peer, id),
-                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
+    phx__node_log(p, level, "link %n %a: %s%s%s%s%s", l->peer, &l->address,
                   was == PHX__LINK_UP        ? "down, "
                   : was == PHX__LINK_DIALING ? "no connection, "
                                              : "no link, ",
@@ -386,7 +384,6 @@ PHX__COLD static int links_open_listener(phx *p, uint32_t slot, int handle)
 PHX__COLD static void links_open_companion(phx *p, int listener)
 {
     uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
-    char text[PHX_ADDRESS_TEXT];
     uint64_t again;
     int handle = -1, err;
 
@@ -395,8 +392,8 @@ PHX__COLD static void links_open_companion(phx *p, int listener)
     if ((err = phx__node_record_near(p, 1, &p->listeners.at[slot].address, &handle)) == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
-        phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
-                      phx_address_text(&p->listeners.at[slot].address, text), phx_strerror(err));
+        phx__node_log(p, PHX_LOG_WARN, "listener %a: processes of this host must use TCP: %s",
+                      &p->listeners.at[slot].address, phx_strerror(err));
     links_look_again(p, again);
 }
 
@@ -518,11 +515,9 @@ PHX__COLD static int links_open_stream(phx *p, int handle, const struct phx__def
 PHX__COLD static void links_not_dialled(phx *p, const struct phx_address *to, int err)
 {
     const struct phx__node_keys_end end = { .peer = to, .dialer = 1 };
-    char at[PHX_ADDRESS_TEXT];
 
     if (phx__node_keys_may_log(&p->keys, &end, err, p->now) >= 0)
-        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", phx_address_text(to, at),
-                      phx_strerror(err));
+        phx__node_log(p, PHX_LOG_INFO, "link ? %a: not dialled, %s", to, phx_strerror(err));
 }
 
 PHX__COLD static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
@@ -565,11 +560,9 @@ PHX__COLD void phx__node_links_dial_deferred(phx *p)
 PHX__COLD int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     int first = expect == PHX__NONE && phx__dial_is_first(&p->dial, attempt);
-    int err, level = first ? PHX_LOG_INFO : PHX_LOG_DEBUG;
-    char at[PHX_ADDRESS_TEXT];
+    int err;
 
-    if (level <= p->cfg.log_level)
-        phx__node_log(p, level, "link ? %s: dialling", phx_address_text(to, at));
+    phx__node_log(p, first ? PHX_LOG_INFO : PHX_LOG_DEBUG, "link ? %a: dialling", to);
     if (to->family == PHX_OTHER)
         return links_defer_dial(p, attempt, expect, to);
     err = phx__node_keys_is_secure(&p->keys, to) ? links_dial(p, attempt, expect, to, 1) : PHX_EINSECURE;
@@ -736,7 +729,6 @@ PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
     struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
                                         l->dialer, l->secure,   l->same_host };
     struct phx_address here;
-    char at[PHX_ADDRESS_TEXT];
     int taught;
 
     if (phx__node_addr_is_idle(&p->addr, &link) || !links_here(p, l, &here))
@@ -746,8 +738,7 @@ PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
     if (taught & PHX__ADDR_MOVED)
         phx__dial_moved(&p->dial);
     if (taught & PHX__ADDR_AGREED)
-        phx__node_log(p, PHX_LOG_INFO, "others see this node at %s",
-                      phx_address_text(&p->addr.at[p->addr.count - 1], at));
+        phx__node_log(p, PHX_LOG_INFO, "others see this node at %a", &p->addr.at[p->addr.count - 1]);
 }
 
 PHX__COLD static int links_up(phx *p, struct phx__link *l)
@@ -755,7 +746,6 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
     struct phx__history *past;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
-    char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int err;
 
     links_authenticated(p, l);
@@ -786,8 +776,7 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
     phx__node_door_passes(p, l, 1);
     p->links.up++;
     l->attempt = PHX__NONE;
-    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx__node_called(p, l->peer, id),
-                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
+    phx__node_log(p, PHX_LOG_INFO, "link %n %a: up%s", l->peer, &l->address,
                   l->same_host ? ", within this host" : "");
     links_learn_address(p, l);
     links_resume_parked(p, l);

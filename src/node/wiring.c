@@ -14,12 +14,10 @@ static int wiring_busy(phx *p)
 PHX__COLD static void wiring_silent(phx *p, uint32_t node, uint64_t us)
 {
     struct phx__link *l = phx__node_link(p, node);
-    char id[PHX_ID_TEXT];
 
     if (l == NULL)
         return;
-    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx__node_called(p, node, id),
-                  us / PHX__MS);
+    phx__node_log(p, PHX_LOG_WARN, "link %n: no frame for %u ms", node, us / PHX__MS);
     phx__node_links_close(p, l, PHX_ETIMEDOUT, 0);
 }
 
@@ -208,7 +206,6 @@ static void wiring_release(phx *p, const struct phx_range *range)
 /* The host may change its mind, or close or free the node, in each call. */
 PHX__COLD static int wiring_take(phx *p, const struct phx_range *range, const struct phx_id *giver)
 {
-    char id[PHX_ID_TEXT];
     int changed;
 
     if (p->leave.closing || p->step.free_later)
@@ -216,8 +213,8 @@ PHX__COLD static int wiring_take(phx *p, const struct phx_range *range, const st
     phx__node_frames_charge_names(p);
     p->names.keep = p->handover.count > 0;
     changed = phx__names_assume(&p->names, range->first, range->last);
-    phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
-                  range->last, phx__node_called(p, phx__id_find(&p->ids, giver), id),
+    phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %n: %s", range->first,
+                  range->last, phx__id_find(&p->ids, giver),
                   changed > 0 ? "handed to this node" : phx_strerror(changed));
     if (changed <= 0)
         return 1; /* the giver holds them, and asks again */
@@ -271,11 +268,8 @@ static void wiring_refute(phx *p, uint32_t nbr, const struct phx__request *q)
 
 static void wiring_suspect(phx *p, uint32_t node)
 {
-    char id[PHX_ID_TEXT];
-
     if (phx__route_dest(&p->route, node) != NULL)
-        phx__node_log(p, PHX_LOG_INFO, "node %s: silent, asking around",
-                      phx__node_called(p, node, id));
+        phx__node_log(p, PHX_LOG_INFO, "node %n: silent, asking around", node);
     phx__node_suspect_raise(&p->suspect, node, p->now);
 }
 
