@@ -478,7 +478,7 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
 }
 
 /* NULL: no memory, and nothing has changed. */
-static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t node)
+PHX__COLD static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t node)
 {
     struct phx__detect_link *l;
 
@@ -495,7 +495,7 @@ static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t 
     return l;
 }
 
-int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l;
 
