@@ -221,6 +221,6 @@ void tell_come_and_go(struct sim *s)
             full = bytes_of_living(s, alive);
     }
     each = (few - begin) / (crowds / 14 * COMERS * alive);
-    bar(s, "come_and_go bytes kept of each that is gone, by each", each, 500);
+    bar(s, "come_and_go bytes kept of each that is gone, by each", each, 600);
     bar(s, "come_and_go memory at the end / in the middle", bytes_of_living(s, alive) / full, 1.05);
 }
