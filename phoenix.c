@@ -3099,8 +3099,15 @@ struct phx__post_peer {
     uint64_t idle_at;
 };
 
+/* What stays of a peer that is gone: what came of its flow is not to be taken again. */
+struct phx__post_past {
+    uint64_t life, epoch, next;
+    uint32_t returns;
+};
+
 /* By node, up to the highest that a message was sent to or through. */
 struct phx__post_node {
+    struct phx__post_past *past;    /* without a peer; or NULL */
     struct phx__post_peer *peer;    /* NULL: none so far */
     struct phx__post_source *ready; /* as a neighbour: the source in its circle that is served next */
 };
@@ -3251,6 +3258,8 @@ PHX_PRIVATE struct phx__post_peer *phx__post_sched_find(const struct phx__post *
 PHX_PRIVATE struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node);
 /* Its mailboxes and waiters must have been taken. */
 PHX_PRIVATE void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer);
+/* Of a peer that is gone the record becomes small, if nothing is under way. */
+PHX_PRIVATE void phx__post_sched_shrink(struct phx__post *p, uint32_t node);
 /* Back to the state of a node never sent to. Its flow must be empty. */
 PHX_PRIVATE void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer);
 /* What comes from the peer starts over with this epoch. */
@@ -3266,7 +3275,7 @@ PHX_PRIVATE void phx__post_sched_drop_part(struct phx__post *p, struct phx__flow
 PHX_PRIVATE void phx__post_sched_give_up(struct phx__post *p, struct phx__flow_in *in);
 /* node came back as another incarnation: nothing was tried there. */
 PHX_PRIVATE void phx__post_sched_reborn(struct phx__post *p, uint32_t node);
-/* The node is a neighbour no more: what went through it must ask again. */
+/* The node is forgotten: what went through it must ask again. */
 PHX_PRIVATE void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr);
 
 /* Something must be tried again: at that time; 0: when some memory may be free. */
@@ -17487,6 +17496,21 @@ static size_t sched_window(const struct phx__post *p, uint32_t node)
     return window != 0 ? window : SCHED_WINDOW_UNKNOWN;
 }
 
+/* The node's record is made again; or never, peer is NULL. */
+static void sched_drop_past(struct phx__post *p, uint32_t node, struct phx__post_peer *peer)
+{
+    struct phx__post_past *past = p->nodes[node].past;
+
+    if (past != NULL && peer != NULL) {
+        peer->life = past->life;
+        peer->in.epoch = past->epoch;
+        peer->in.next = past->next;
+        peer->returns.count = peer->returns.confirmed = peer->returns.seen = past->returns;
+    }
+    phx__mem_put(p->mem, past, sizeof *past);
+    p->nodes[node].past = NULL;
+}
+
 struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
@@ -17518,6 +17542,7 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     phx__buf_slices_init(&peer->transit.queue, p->mem);
     peer->ack.at = peer->idle_at = PHX__NEVER;
     p->nodes[node].peer = peer;
+    sched_drop_past(p, node, peer);
     sched_ask_route(p, peer);
     return peer;
 }
@@ -17914,6 +17939,7 @@ void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
         p->windows[nbr] = 0;
     if (nbr >= p->node_capacity)
         return;
+    sched_drop_past(p, nbr, NULL);
     while ((s = p->nodes[nbr].ready) != NULL) {
         sched_unlist(p, s);
         sched_insert(p, s, PHX__NONE);
@@ -17982,6 +18008,8 @@ void phx__post_sched_reborn(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
+    if (node < p->node_capacity && p->nodes[node].past != NULL)
+        p->nodes[node].past->life = ++p->lives;
     if (peer == NULL)
         return;
     phx__post_sched_give_up(p, &peer->in);
@@ -18013,6 +18041,33 @@ void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_flow_truncate(&peer->out, 0);
     phx__post_flow_trim(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
+}
+
+/* Nothing is under way, nor half done, nor waits for it. */
+static int sched_is_at_rest(const struct phx__post *p, const struct phx__post_peer *peer)
+{
+    const struct phx__post_returns *back = &peer->returns;
+    const struct phx__ring *all = &p->boxes.refused;
+
+    for (const struct phx__ring *r = all->next; r != all; r = r->next)
+        if (((const struct phx__box *)(const void *)r)->peer == peer)
+            return 0;
+    return peer->out.count == 0 && peer->transit.queue.bytes == 0 && peer->waiters == NULL
+           && phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
+           && phx__ring_is_empty(&p->boxes.opened) && peer->in.part == NULL && peer->in.done == 0
+           && peer->in.state == PHX__FLOW_ALL && back->seen == back->count && back->refused.count == 0;
+}
+
+void phx__post_sched_shrink(struct phx__post *p, uint32_t node)
+{
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+    struct phx__post_past *past;
+
+    if (peer == NULL || !sched_is_at_rest(p, peer) || (past = phx__mem_get(p->mem, sizeof *past)) == NULL)
+        return;
+    *past = (struct phx__post_past){ peer->life, peer->in.epoch, peer->in.next, peer->returns.count };
+    phx__post_sched_free(p, peer);
+    p->nodes[node].past = past;
 }
 
 int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
@@ -20423,6 +20478,7 @@ void phx__post_free(struct phx__post *p)
             phx__post_store_close(&p->store, b);
     }
     for (uint32_t i = 0; i < p->node_capacity; i++) {
+        phx__mem_put(p->mem, p->nodes[i].past, sizeof *p->nodes[i].past);
         if (p->nodes[i].peer != NULL) {
             phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);
             phx__post_sched_free(p, p->nodes[i].peer);
@@ -22073,7 +22129,7 @@ PHX__COLD uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address
 #define DEAD_EACH                                                                                            \
     (sizeof(struct phx_id) + 1 + 32 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
      + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
-     + sizeof(struct phx__post_node) + 4)
+     + sizeof(struct phx__post_node) + sizeof(struct phx__post_past) + 4)
 
 PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
 {
@@ -22174,6 +22230,7 @@ PHX__COLD static void dead_strip(phx *p, uint32_t node)
     struct phx__dest *d = &p->route.table.at[node];
     uint32_t version = d->card_version;
 
+    phx__post_sched_shrink(&p->post, node);
     phx__route_table_unadvertise(&p->route.table, d);
     if (phx__detect_state(&p->detect, node, NULL) == PHX_NODE_LEFT) {
         phx__route_table_uncard(&p->route.table, d);

@@ -249,6 +249,7 @@ void phx__post_free(struct phx__post *p)
             phx__post_store_close(&p->store, b);
     }
     for (uint32_t i = 0; i < p->node_capacity; i++) {
+        phx__mem_put(p->mem, p->nodes[i].past, sizeof *p->nodes[i].past);
         if (p->nodes[i].peer != NULL) {
             phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);
             phx__post_sched_free(p, p->nodes[i].peer);
