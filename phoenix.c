@@ -2221,8 +2221,8 @@ PHX_PRIVATE void phx__detect_step(struct phx__detect *d, uint64_t now);
 /* A link is up or down. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__detect_link_down(struct phx__detect *d, uint32_t node);
-/* For a heartbeat, which counts as sent: when we send again at the latest, and if the peer is a monitor. */
-PHX_PRIVATE uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor);
+/* For a heartbeat, which counts as sent: within which time we send again. */
+PHX_PRIVATE uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now);
 /* Traffic on the link. Cheap: neither sets a timer. */
 PHX_PRIVATE void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now);
@@ -13057,11 +13057,10 @@ PHX__COLD void phx__detect_link_down(struct phx__detect *d, uint32_t node)
     detect_fill_monitors(d);
 }
 
-uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor)
+uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l = phx__detect_link_of(d, node);
 
-    *monitor = l != NULL && l->monitor;
     if (l == NULL)
         return d->limits.interval_us;
     l->sent_at = detect_clock(d, now);
@@ -13335,15 +13334,13 @@ static int index_item_get(const struct phx__names_of *of, uint32_t node, uint32_
 /* Appends a segment, or lengthens the last one. */
 static int index_emit(struct phx__names_index *x, uint64_t first, uint64_t last, uint32_t owner)
 {
-    const struct phx__names_segment one = { first, last, owner };
-
     if (x->count > 0 && x->at[x->count - 1].owner == owner && x->at[x->count - 1].last + 1 == first) {
         x->at[x->count - 1].last = last;
         return 0;
     }
     if (phx__mem_grow(x->mem, &x->at, &x->capacity, x->count + 1, sizeof *x->at) != 0)
         return PHX_ENOMEM;
-    x->at[x->count++] = one;
+    x->at[x->count++] = (struct phx__names_segment){ first, last, owner };
     return 0;
 }
 
@@ -22480,13 +22477,12 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     struct phx__beat b = { .echo_ms = echo_ms };
     struct phx__writer w;
     struct phx__link *l = frames_begin(p, node, 64, &w);
-    int monitor;
 
     if (l == NULL)
         return;
-    b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now, &monitor) / PHX__MS);
+    b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now) / PHX__MS);
     phx__route_fill_beat(&p->route, node, &b);
-    flags |= monitor ? (int)PHX__BEAT_MONITOR : 0;
+    flags |= phx__detect_is_monitor(&p->detect, node) ? (int)PHX__BEAT_MONITOR : 0;
     flags |= p->detect.pause || p->detect.slow ? (int)PHX__BEAT_BUSY : 0;
     phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
     p->stats.heartbeats_out++;
@@ -23137,7 +23133,29 @@ static int links_watch(phx *p, struct phx__link *l)
     return err;
 }
 
-static void links_resume_listeners(phx *p);
+static void links_look_again(phx *p, uint64_t at)
+{
+    if (at < phx__timer_at(&p->timers, p->listeners.timer))
+        phx__timer_set(&p->timers, p->listeners.timer, at);
+}
+
+/* Those that were paused, if there is room for a stranger by now. */
+PHX__COLD static void links_resume_listeners(phx *p)
+{
+    uint64_t room_at = phx__node_door_room_at(p);
+
+    if (room_at > p->now) {
+        links_look_again(p, room_at);
+        return;
+    }
+    for (uint32_t i = 0; i < 2 * PHX__LISTENERS; i++) {
+        struct phx__listener *at = &p->listeners.at[i];
+        if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
+            links_look_again(p, p->now + LINKS_PAUSE);
+        else
+            at->paused = 0;
+    }
+}
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
@@ -23324,34 +23342,11 @@ void phx__node_links_read(phx *p, struct phx__link *l)
 
 /* ---- Listening ------------------------------------------------------------------------------- */
 
-static void links_look_again(phx *p, uint64_t at)
-{
-    if (at < phx__timer_at(&p->timers, p->listeners.timer))
-        phx__timer_set(&p->timers, p->listeners.timer, at);
-}
-
 static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 {
     at->paused = 1;
     phx__node_os(p)->watch(p->os.world, at->handle, 0);
     links_look_again(p, until);
-}
-
-PHX__COLD static void links_resume_listeners(phx *p)
-{
-    uint64_t room_at = phx__node_door_room_at(p);
-
-    if (room_at > p->now) {
-        links_look_again(p, room_at);
-        return;
-    }
-    for (uint32_t i = 0; i < 2 * PHX__LISTENERS; i++) {
-        struct phx__listener *at = &p->listeners.at[i];
-        if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
-            links_look_again(p, p->now + LINKS_PAUSE);
-        else
-            at->paused = 0;
-    }
 }
 
 /* Closes some links if there are too many, of strangers or in all: 1 if any. */
