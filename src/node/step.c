@@ -606,7 +606,7 @@ PHX__COLD void phx__node_step_free(phx *p)
     phx__route_free(&p->route);
     phx__id_free(&p->ids);
     phx__timer_free(&p->timers);
-    phx__node_handover_free(&p->handover);
+    phx__mem_put(&p->mem, p->handover.at, p->handover.capacity * sizeof *p->handover.at);
     phx__node_suspect_free(&p->suspect);
     phx__node_trace_free(&p->trace);
     phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
