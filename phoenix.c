@@ -470,13 +470,10 @@ PHX_PRIVATE uint32_t phx__id_fit(struct phx__ids *ids);
 #define PHX_BASE_ADDR_H
 /* include "base/buf.h" */
 
-/* An address as written, cut up. host "" with a path: unix. */
+/* An address as written: all of a PHX_UNIX one; else it is of PHX_IPV4, and the host is to be resolved. */
 struct phx__parsed {
-    enum phx_family family; /* PHX_UNIX, or PHX_IPV4 for "tcp, to be resolved" */
-    uint8_t tls;            /* tls:// */
+    struct phx_address at;
     char host[256];
-    uint16_t port;
-    char path[104];
 };
 /* 0, PHX_EADDRESS, PHX_ESCHEME. Brackets around v6 hosts are required and removed. Ports 0..65535. */
 PHX_PRIVATE int phx__addr_parse(const char *text, struct phx__parsed *out);
@@ -5722,18 +5719,18 @@ PHX__COLD static int addr_parse_tcp(const char *s, struct phx__parsed *out)
         return PHX_EADDRESS;
     /* The first colon ends an unbracketed host, so what has more of them fails here as a port. */
     port = end + bracket;
-    if (*port != ':' || !addr_parse_port(port + 1, &out->port))
+    if (*port != ':' || !addr_parse_port(port + 1, &out->at.port))
         return PHX_EADDRESS;
     memcpy(out->host, host, (size_t)(end - host)); /* the rest is zero already */
     if (bracket ? inet_pton(AF_INET6, out->host, ip) != 1 : !addr_host_is_good(out->host))
         return PHX_EADDRESS;
-    out->family = PHX_IPV4;
+    out->at.family = PHX_IPV4;
     return 0;
 }
 
 PHX__COLD int phx__addr_parse(const char *text, struct phx__parsed *out)
 {
-    struct phx__parsed p = { .path = "" };
+    struct phx__parsed p = { .host = "" };
     size_t n;
 
     /* Failure leaves zeroes, which are no address, and not a half of one. */
@@ -5742,14 +5739,14 @@ PHX__COLD int phx__addr_parse(const char *text, struct phx__parsed *out)
         return PHX_EADDRESS;
     /* Schemes are matched as written, in lower case: there is one spelling, also in logs and scripts. */
     if (strncmp(text, "unix://", 7) == 0) {
-        if ((n = addr_path_length(text + 7, sizeof p.path)) == 0)
+        if ((n = addr_path_length(text + 7, sizeof p.at.path)) == 0)
             return PHX_EADDRESS;
-        p.family = PHX_UNIX;
-        memcpy(p.path, text + 7, n);
+        p.at.family = PHX_UNIX;
+        memcpy(p.at.path, text + 7, n);
     } else if (strncmp(text, "tcp://", 6) == 0 || strncmp(text, "tls://", 6) == 0) {
         if (addr_parse_tcp(text + 6, &p) != 0)
             return PHX_EADDRESS;
-        p.tls = text[1] == 'l';
+        p.at.tls = text[1] == 'l';
     } else {
         return PHX_ESCHEME;
     }
@@ -9142,8 +9139,6 @@ int phx__tls_binding(struct phx__tls *t, uint8_t out[32])
 {
     return br_ssl_key_export(t->engine, out, 32, "EXPORTER-Phoenix", NULL, 0) ? 0 : PHX_ETLS;
 }
-
-/* ---- Causes */
 
 static const struct tls_cause {
     int error;
@@ -24461,11 +24456,7 @@ PHX__COLD int phx__node_wiring_open(phx *p)
 #ifdef PHX_LINES
 #line 1 "src/node/step.c"
 #endif
-/*
- *   now -> links: read -> wire -> route | names | detect | dial -> post -> links: write
- *        ^-------------------- deadlines that are due ------------------------'
- *
- * One step (phx_step) does, in this order:
+/* One step (phx_step) does, in this order:
  *   1. ready connections: accept, finish dials, read and handle frames;
  *   2. deadlines that are due;
  *   3. what routing found (step_settle): new cards go to names, dial and post, routes to post and detect. The
@@ -25711,16 +25702,15 @@ PHX__COLD static int api_resolve(phx *p, int kind, const char *text, struct phx_
     if (err != 0)
         return err;
     memset(out, 0, sizeof *out);
-    if (parsed.family == PHX_UNIX) {
-        out->family = PHX_UNIX;
-        memcpy(out->path, parsed.path, sizeof out->path);
+    if (parsed.at.family == PHX_UNIX) {
+        *out = parsed.at;
         return 1;
     }
     n = phx__addr_numeric(parsed.host, out) == 0 ? 1
         : capacity == 1 ? PHX_EADDRESS : phx__node_os(p)->resolve(p->os.world, parsed.host, out, capacity);
     for (i = 0; i < n; i++) {
-        out[i].port = parsed.port;
-        out[i].tls = parsed.tls || p->cfg.tls;
+        out[i].port = parsed.at.port;
+        out[i].tls = parsed.at.tls || p->cfg.tls;
     }
     if (n > 0 && out[0].tls && capacity > 1 && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;

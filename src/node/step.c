@@ -1,9 +1,5 @@
 /* step.c - the order of work in one step, and the life of a node. */
-/*
- *   now -> links: read -> wire -> route | names | detect | dial -> post -> links: write
- *        ^-------------------- deadlines that are due ------------------------'
- *
- * One step (phx_step) does, in this order:
+/* One step (phx_step) does, in this order:
  *   1. ready connections: accept, finish dials, read and handle frames;
  *   2. deadlines that are due;
  *   3. what routing found (step_settle): new cards go to names, dial and post, routes to post and detect. The
