@@ -1,9 +1,5 @@
 /* step.c - the order of work in one step, and the life of a node. */
-/*
- *   now -> links: read -> wire -> route | names | detect | dial -> post -> links: write
- *        ^-------------------- deadlines that are due ------------------------'
- *
- * One step (phx_step) does, in this order:
+/* One step (phx_step) does, in this order:
  *   1. ready connections: accept, finish dials, read and handle frames;
  *   2. deadlines that are due;
  *   3. what routing found (step_settle): new cards go to names, dial and post, routes to post and detect. The
@@ -606,7 +602,7 @@ PHX__COLD void phx__node_step_free(phx *p)
     phx__route_free(&p->route);
     phx__id_free(&p->ids);
     phx__timer_free(&p->timers);
-    phx__node_handover_free(&p->handover);
+    phx__mem_put(&p->mem, p->handover.at, p->handover.capacity * sizeof *p->handover.at);
     phx__node_suspect_free(&p->suspect);
     phx__node_trace_free(&p->trace);
     phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
