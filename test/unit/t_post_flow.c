@@ -100,6 +100,40 @@ static void test_transit(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static void test_transit_memory(void)
+{
+    /* Goal: a relay that is short of memory after a burst goes on with the block that it has. Method: a burst
+     * that makes its block grow, and then each allocation fails. */
+    struct world *w = world_new(1, NULL);
+    struct node *relay = &w->node[1];
+    struct phx__block *tail;
+    size_t capacity;
+    uint64_t dropped;
+    int i, said = 0;
+
+    all_see(w, 3, 2);
+    route(w, 0, 2, 1);
+    for (i = 0; i < 20; i++)
+        (void)send_size(&w->node[0], 3, 5000, 0, 0, 0);
+    check(settle(w) && all_arrived(w), "a burst");
+    tail = peer_of(w, 1, 2)->transit.tail;
+    capacity = tail->capacity;
+    dropped = relay->post.counters.dropped;
+    relay->heap.fail_from = relay->heap.calls + 1;
+    for (i = 0; i < 5; i++) {
+        check(send_size(&w->node[0], 3, 100, 0, 0, 0) == 0, "sent");
+        turns(w, 5, 1000);
+        said += all_arrived(w);
+    }
+    ok(said == 5 && relay->post.counters.dropped == dropped && peer_of(w, 1, 2)->transit.tail == tail
+           && capacity > 8192,
+       "%d of 5 pass a relay without memory", said);
+    relay->heap.fail_from = 0;
+    check(send_size(&w->node[0], 3, 100, 0, 0, 0) == 0 && settle(w) && all_arrived(w), "one more");
+    ok(peer_of(w, 1, 2)->transit.tail->capacity < capacity, "with memory its block is a smaller one");
+    ok(world_free(w), "no byte leaked");
+}
+
 /* ---- Losses */
 
 static void test_backstop(void)
@@ -625,6 +659,7 @@ static void test_forgotten(void)
 int main(void)
 {
     test_transit();
+    test_transit_memory();
     test_backstop();
     test_queueing();
     test_waits_and_loses();
