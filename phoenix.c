@@ -331,8 +331,6 @@ PHX_PRIVATE uint8_t phx__buf_get_u8(struct phx__reader *r);
 PHX_PRIVATE uint16_t phx__buf_get_u16(struct phx__reader *r);
 PHX_PRIVATE uint32_t phx__buf_get_u32(struct phx__reader *r);
 PHX_PRIVATE uint64_t phx__buf_get_u64(struct phx__reader *r);
-/* Several in a row, with one look at the bounds: on the way of every message. */
-PHX_PRIVATE void phx__buf_get_u64s(struct phx__reader *r, uint64_t *out, size_t count);
 PHX_PRIVATE uint32_t phx__buf_load_u32(const uint8_t *p); /* of bytes that are known to be there */
 PHX_PRIVATE uint64_t phx__buf_load_u64(const uint8_t *p);
 PHX_PRIVATE void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size); /* zeroes if bad */
@@ -352,6 +350,7 @@ PHX_PRIVATE void phx__buf_put_u8(struct phx__writer *w, uint8_t v);
 PHX_PRIVATE void phx__buf_put_u16(struct phx__writer *w, uint16_t v);
 PHX_PRIVATE void phx__buf_put_u32(struct phx__writer *w, uint32_t v);
 PHX_PRIVATE void phx__buf_put_u64(struct phx__writer *w, uint64_t v);
+/* Several in a row, with one look at the bounds: on the way of every message. */
 PHX_PRIVATE void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count);
 PHX_PRIVATE void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size);
 
@@ -369,6 +368,10 @@ PHX_PRIVATE struct phx__block *phx__buf_block_new(struct phx__mem *mem, size_t c
 PHX_PRIVATE struct phx__block *phx__buf_block_wrap(struct phx__mem *mem, const void *data, size_t size,
                                                    void (*release)(const void *, size_t, void *), void *arg);
 PHX_PRIVATE struct phx__block *phx__buf_block_hold(struct phx__block *b);
+/* *tail, or a new block in its place, with `need` bytes free at its end. NULL: no memory. The first is small,
+ * and the next ones are larger, up to `most`: who uses little keeps little. */
+PHX_PRIVATE struct phx__block *phx__buf_block_tail(struct phx__mem *mem, struct phx__block **tail,
+                                                   size_t need, size_t most);
 /* What it is there for is over, whoever holds it still: used becomes capacity, and the host's bytes are
  * released now. */
 PHX_PRIVATE void phx__buf_block_retire(struct phx__block *b);
@@ -2218,8 +2221,8 @@ PHX_PRIVATE void phx__detect_step(struct phx__detect *d, uint64_t now);
 /* A link is up or down. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__detect_link_down(struct phx__detect *d, uint32_t node);
-/* For a heartbeat, which counts as sent: when we send again at the latest, and if the peer is a monitor. */
-PHX_PRIVATE uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor);
+/* For a heartbeat, which counts as sent: within which time we send again. */
+PHX_PRIVATE uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now);
 /* Traffic on the link. Cheap: neither sets a timer. */
 PHX_PRIVATE void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now);
@@ -2653,8 +2656,8 @@ struct phx__message {
     int iov_count;
 };
 
-/* The caller's to drop: its body, or a new one with its bytes; NULL: no memory. */
-PHX_PRIVATE struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m);
+/* Its m->size bytes, and what follows them in a run. */
+PHX_PRIVATE void phx__post_flow_copy(const struct phx__message *m, uint8_t *to);
 /* Bytes of all its messages. */
 PHX_PRIVATE size_t phx__post_flow_message_bytes(const struct phx__message *m);
 /* Drops the first message of a run, so that the next one is the first: 1, or 0: there is none. With NAMES its
@@ -2712,7 +2715,6 @@ struct phx__flow_out {
     uint32_t first, count, capacity; /* capacity: 0 or a power of two */
     uint32_t gone, sweeps; /* records with `gone` set; how often they were dropped */
     struct phx__block *tail;         /* heads and small payloads are encoded here */
-    uint32_t tail_size;
     size_t bytes;           /* of all records' frames */
     size_t flying;          /* of the frames base..sent - 1 */
     size_t window;          /* what the target allows */
@@ -2870,7 +2872,8 @@ struct phx__waiter {
 struct phx__queued {
     struct phx__queued *prev, *next;
     uint32_t place; /* in phx__post_store.tokens */
-    struct phx__message message; /* with a body of its own; a run that came back is one queued message */
+    struct phx__block *home;     /* in which it stands, perhaps with others */
+    struct phx__message message; /* with a body that it holds; a run that came back is one queued message */
 };
 
 /* What a multicast's messages have in common. Each message and each outcome not reported yet refers to it. */
@@ -2923,6 +2926,7 @@ struct phx__post_store {
     struct phx__map waiting; /* names in some list of waiters */
     struct phx__tokens tokens;
     struct phx__box *recent; /* the one found last */
+    struct phx__block *tail; /* where LOCAL messages stand; NULL: none so far */
     size_t held_bytes;       /* of all mailboxes but LOCAL ones */
     uint32_t queued;         /* messages */
     struct phx__ring multicasts; /* all that have messages or outcomes left */
@@ -3095,8 +3099,15 @@ struct phx__post_peer {
     uint64_t idle_at;
 };
 
+/* What stays of a peer that is gone: what came of its flow is not to be taken again. */
+struct phx__post_past {
+    uint64_t life, epoch, next;
+    uint32_t returns;
+};
+
 /* By node, up to the highest that a message was sent to or through. */
 struct phx__post_node {
+    struct phx__post_past *past;    /* without a peer; or NULL */
     struct phx__post_peer *peer;    /* NULL: none so far */
     struct phx__post_source *ready; /* as a neighbour: the source in its circle that is served next */
 };
@@ -3247,6 +3258,8 @@ PHX_PRIVATE struct phx__post_peer *phx__post_sched_find(const struct phx__post *
 PHX_PRIVATE struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node);
 /* Its mailboxes and waiters must have been taken. */
 PHX_PRIVATE void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer);
+/* Of a peer that is gone the record becomes small, if nothing is under way. */
+PHX_PRIVATE void phx__post_sched_shrink(struct phx__post *p, uint32_t node);
 /* Back to the state of a node never sent to. Its flow must be empty. */
 PHX_PRIVATE void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer);
 /* What comes from the peer starts over with this epoch. */
@@ -3262,7 +3275,7 @@ PHX_PRIVATE void phx__post_sched_drop_part(struct phx__post *p, struct phx__flow
 PHX_PRIVATE void phx__post_sched_give_up(struct phx__post *p, struct phx__flow_in *in);
 /* node came back as another incarnation: nothing was tried there. */
 PHX_PRIVATE void phx__post_sched_reborn(struct phx__post *p, uint32_t node);
-/* The node is a neighbour no more: what went through it must ask again. */
+/* The node is forgotten: what went through it must ask again. */
 PHX_PRIVATE void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr);
 
 /* Something must be tried again: at that time; 0: when some memory may be free. */
@@ -3331,8 +3344,8 @@ PHX_PRIVATE void phx__post_box_run_rooms(struct phx__post *p); /* serves those w
 
 /* Moves a mailbox to where its name is. It may be freed. */
 PHX_PRIVATE void phx__post_box_route(struct phx__post *p, struct phx__box *b);
-/* Frees an empty mailbox; who waits for it may try. */
-PHX_PRIVATE void phx__post_box_remove(struct phx__post *p, struct phx__box *b);
+/* Nothing is queued any more. The mailbox may be freed. */
+PHX_PRIVATE void phx__post_box_emptied(struct phx__post *p, struct phx__box *b);
 /* One more frame in the peer's flow has messages of the mailbox; with NAMES each message is counted. */
 PHX_PRIVATE void phx__post_box_flies(struct phx__post *p, struct phx__box *b);
 /* One of these has ended. */
@@ -5060,6 +5073,8 @@ int phx__sha_equal(const uint8_t a[32], const uint8_t b[32])
  * callback may push to the very queue that is being emptied. */
 /* include "base/buf.h" */
 
+#define BUF_TAIL_FIRST 4096u
+
 /* ---- Reader */
 
 void phx__buf_reader_init(struct phx__reader *r, const void *data, size_t size)
@@ -5123,14 +5138,6 @@ uint64_t phx__buf_get_u64(struct phx__reader *r)
     const uint8_t *p = phx__buf_get_bytes(r, 8);
 
     return p == NULL ? 0 : phx__buf_load_u64(p);
-}
-
-void phx__buf_get_u64s(struct phx__reader *r, uint64_t *out, size_t count)
-{
-    const uint8_t *p = phx__buf_get_bytes(r, 8 * count);
-
-    for (size_t i = 0; i < count; i++)
-        out[i] = p == NULL ? 0 : phx__buf_load_u64(p + 8 * i);
 }
 
 void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size)
@@ -5212,10 +5219,7 @@ uint8_t *phx__buf_store_u64(uint8_t *p, uint64_t v)
 
 void phx__buf_put_u64(struct phx__writer *w, uint64_t v)
 {
-    uint8_t *p = buf_claim(w, 8);
-
-    if (p != NULL)
-        (void)phx__buf_store_u64(p, v);
+    phx__buf_put_u64s(w, &v, 1);
 }
 
 void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
@@ -5346,6 +5350,22 @@ void phx__buf_place_drop(struct phx__place *p)
 {
     phx__buf_block_drop(p->block);
     memset(p, 0, sizeof *p);
+}
+
+struct phx__block *phx__buf_block_tail(struct phx__mem *mem, struct phx__block **tail, size_t need,
+                                       size_t most)
+{
+    struct phx__block *b = *tail;
+    size_t size = b == NULL ? BUF_TAIL_FIRST : PHX__MIN(2 * b->capacity, most);
+
+    if (b != NULL && b->refs == 1)
+        b->used = 0; /* nobody needs what is in it any more */
+    if (b != NULL && b->capacity - b->used >= need)
+        return b;
+    if ((b = phx__buf_block_new(mem, PHX__MAX(size, need))) == NULL)
+        return NULL;
+    phx__buf_block_drop(*tail);
+    return *tail = b;
 }
 
 /* ---- Queues of slices. count of them lie in the ring from `first` on; bytes is the sum of their sizes. */
@@ -6357,9 +6377,12 @@ static void wire_get_data_head(struct phx__reader *r, int flags, struct phx__dat
     int first = (flags & (int)PHX__DATA_FIRST) != 0, seen = first && (flags & (int)PHX__DATA_SEEN) != 0;
     uint64_t v[6] = { 0 };
     struct phx_id ends[2];
+    const uint8_t *p;
 
     phx__buf_get_copy(r, ends, sizeof ends);
-    phx__buf_get_u64s(r, v, first ? 6 : 2);
+    p = phx__buf_get_bytes(r, first ? 48 : 16); /* one look at the bounds: on the way of every message */
+    for (size_t i = 0; p != NULL && i < (first ? 6 : 2); i++)
+        v[i] = phx__buf_load_u64(p + 8 * i);
     *d = (struct phx__data){ ends[0], ends[1], v[0], v[1], v[2], v[3], v[4], v[5],
                              seen ? phx__buf_get_u32(r) : 0, 0, NULL, 0 };
 }
@@ -9349,8 +9372,7 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
             o->dry = 1;
             if (o->stream.bytes > 0 || o->tail == NULL || o->tail->refs > 1)
                 return 0;
-            /* All is written: the block is used again, but not a large one, or each idle link of a hub would
-             * hold one. */
+            /* All is written: the block is used again, unless it is large: an idle link keeps little. */
             o->tail->used = 0;
             if (o->tail->capacity > OUT_TAIL) {
                 phx__buf_block_drop(o->tail);
@@ -13035,11 +13057,10 @@ PHX__COLD void phx__detect_link_down(struct phx__detect *d, uint32_t node)
     detect_fill_monitors(d);
 }
 
-uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor)
+uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l = phx__detect_link_of(d, node);
 
-    *monitor = l != NULL && l->monitor;
     if (l == NULL)
         return d->limits.interval_us;
     l->sent_at = detect_clock(d, now);
@@ -13313,15 +13334,13 @@ static int index_item_get(const struct phx__names_of *of, uint32_t node, uint32_
 /* Appends a segment, or lengthens the last one. */
 static int index_emit(struct phx__names_index *x, uint64_t first, uint64_t last, uint32_t owner)
 {
-    const struct phx__names_segment one = { first, last, owner };
-
     if (x->count > 0 && x->at[x->count - 1].owner == owner && x->at[x->count - 1].last + 1 == first) {
         x->at[x->count - 1].last = last;
         return 0;
     }
     if (phx__mem_grow(x->mem, &x->at, &x->capacity, x->count + 1, sizeof *x->at) != 0)
         return PHX_ENOMEM;
-    x->at[x->count++] = one;
+    x->at[x->count++] = (struct phx__names_segment){ first, last, owner };
     return 0;
 }
 
@@ -16180,8 +16199,6 @@ PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, 
 
 /* Payloads up to here are copied behind their heads: one slice and one stream, not a block each. */
 #define FLOW_SMALL 4096u
-/* Tail blocks grow, so that a flow that is little used keeps little. */
-#define FLOW_TAIL_FIRST 4096u
 #define FLOW_TAIL_MOST 65536u
 /* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
@@ -16284,29 +16301,12 @@ void phx__post_flow_trim(struct phx__flow_out *o)
         return;
     phx__buf_block_drop(o->tail);
     o->tail = NULL;
-    o->tail_size = 0;
     phx__mem_put(o->mem, o->ring, o->capacity * sizeof *o->ring);
     o->ring = NULL;
     o->first = o->capacity = 0;
 }
 
 /* ---- Putting messages in */
-
-/* A block with `need` bytes free at its end. */
-static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
-{
-    size_t size = o->tail_size == 0 ? FLOW_TAIL_FIRST : o->tail_size;
-    struct phx__block *b = o->tail;
-
-    if (b != NULL && b->capacity - b->used >= need)
-        return b;
-    if ((b = phx__buf_block_new(o->mem, PHX__MAX(size, need))) == NULL)
-        return NULL;
-    phx__buf_block_drop(o->tail);
-    o->tail = b;
-    o->tail_size = (uint32_t)(size < FLOW_TAIL_MOST ? size * 2 : FLOW_TAIL_MOST);
-    return b;
-}
 
 static int flow_first_flags(const struct phx__flow_out *o)
 {
@@ -16321,7 +16321,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     /* Does the application wait for the outcome: a token, or memory to be released? */
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
     size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
-    struct phx__block *tail = flow_tail(o, head_size + inlined);
+    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, head_size + inlined, FLOW_TAIL_MOST);
     const struct phx__data d = { o->target, o->source, o->base + o->count, o->epoch, m->to, m->from, m->tag,
                                  m->size, o->seen, 0, NULL, size };
     struct phx__flow_record *r;
@@ -16373,8 +16373,7 @@ struct phx__message phx__post_flow_message_alone(const struct phx__message *m, s
     return one;
 }
 
-/* Its m->size bytes, and what follows them in a run. */
-static void flow_copy(const struct phx__message *m, uint8_t *to)
+void phx__post_flow_copy(const struct phx__message *m, uint8_t *to)
 {
     if (m->body != NULL) {
         if (m->size + m->rest_size > 0)
@@ -16386,14 +16385,15 @@ static void flow_copy(const struct phx__message *m, uint8_t *to)
             memcpy(to, m->iov[i].iov_base, m->iov[i].iov_len);
 }
 
-struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m)
+/* The caller's to drop: its body, or a new one with its bytes; NULL: no memory. */
+static struct phx__block *flow_body(struct phx__mem *mem, const struct phx__message *m)
 {
     struct phx__block *body;
 
     if (m->body != NULL)
         return phx__buf_block_hold(m->body);
     if ((body = phx__buf_block_new(mem, m->size)) != NULL) {
-        flow_copy(m, body->data);
+        phx__post_flow_copy(m, body->data);
         body->used = m->size;
     }
     return body;
@@ -16415,7 +16415,7 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 
     if (r == NULL)
         return PHX_ENOMEM;
-    flow_copy(m, flow_frame(r) + (r->head_size - size));
+    phx__post_flow_copy(m, flow_frame(r) + (r->head_size - size));
     if (!flow_is_plain(m) || r->head_size >= most)
         return 0;
     left = o->tail->capacity - o->tail->used;
@@ -16485,7 +16485,7 @@ int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
         return 0;
     if ((to = phx__post_flow_room(o, m->box, m->to, m->from, m->tag, m->size)) == NULL)
         return 0;
-    flow_copy(m, to);
+    phx__post_flow_copy(m, to);
     return 1;
 }
 
@@ -16533,7 +16533,7 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
         || (m->size <= FLOW_SMALL && m->multicast == NULL && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
     } else {
-        body = phx__post_flow_body(o->mem, m);
+        body = flow_body(o->mem, m);
         err = body == NULL ? PHX_ENOMEM : flow_put_large(o, m, body);
         phx__buf_block_drop(body); /* the records hold it now */
     }
@@ -16631,9 +16631,6 @@ uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t
     o->rto = flow_patience(o->rtt.smoothed);
     o->path.waited = 0;
     o->rto_at = o->flying > 0 ? now + PHX__MIN(o->rto, FLOW_RTO_LOOK) : PHX__NEVER;
-    /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
-    if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
-        o->tail->used = 0;
     return rtt;
 }
 
@@ -16740,7 +16737,8 @@ uint32_t phx__post_flow_last(const struct phx__flow_out *o)
  * size. */
 int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span)
 {
-    struct phx__block *tail = flow_tail(o, span * (size_t)(PHX__DATA_HEAD_MOST + 2));
+    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, span * (size_t)(PHX__DATA_HEAD_MOST + 2),
+                                                 FLOW_TAIL_MOST);
 
     o->open.box = NULL; /* what joins stands at the end of the tail */
     for (; tail != NULL && span > 0; index++, span--) {
@@ -16899,7 +16897,8 @@ int phx__post_tokens_take(struct phx__tokens *t, uint64_t token, struct phx__tok
  *
  * Two rules keep the order. While a mailbox has queued messages, each new one joins them, and they leave from
  * the front; so they are younger than all of that name in a flow, but for what came back, which stands before
- * the others. And messages to one name are in one node's flow at a time.
+ * the others. And messages to one name are in one node's flow at a time. A LOCAL mailbox stays when it is
+ * empty, and its messages share blocks: what a node sends to itself needs no memory in a steady state.
  *
  * Most sends find the mailbox without a search, because it is the one found last. A run that comes back stays
  * one queued message, which borrows its bytes, and goes into the next flow as a run: a window of small
@@ -16909,6 +16908,9 @@ int phx__post_tokens_take(struct phx__tokens *t, uint64_t token, struct phx__tok
 
 /* What a queued message costs beside its bytes, about: the struct, its block and the allocator's share. */
 #define STORE_OVERHEAD 192u
+/* What this node sends to itself, up to so many bytes, shares blocks, up to a size that base/mem.c keeps. */
+#define STORE_SMALL 4096u
+#define STORE_TAIL_MOST 131072u
 
 /* ---- Boxes */
 
@@ -16935,6 +16937,7 @@ void phx__post_store_free(struct phx__post_store *s)
     phx__map_free(&s->index);
     phx__map_free(&s->waiting);
     phx__post_tokens_drop(&s->tokens);
+    phx__buf_block_drop(s->tail);
     phx__post_store_init(s, s->mem);
 }
 
@@ -17031,23 +17034,29 @@ static void store_count(struct phx__post_store *s, struct phx__box *b, const str
     s->held_bytes += b->state != PHX__BOX_LOCAL ? bytes : 0;
 }
 
+/* A queued message stands in one block with its bytes, if those are not held already. */
 struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__box *b,
                                         struct phx__queued *before, const struct phx__message *m)
 {
-    struct phx__queued *q = phx__mem_get(s->mem, sizeof *q), **at = before == NULL ? &b->head : &before->next;
+    struct phx__queued *q, **at = before == NULL ? &b->head : &before->next;
+    size_t size = m->body == NULL ? m->size : 0, need = (sizeof *q + size + 7) / 8 * 8;
+    struct phx__block *home = b->state == PHX__BOX_LOCAL && size <= STORE_SMALL
+                              ? phx__buf_block_tail(s->mem, &s->tail, need, STORE_TAIL_MOST)
+                              : phx__buf_block_new(s->mem, need);
 
-    if (q == NULL)
+    if (home == NULL)
         return NULL;
-    q->message = *m;
+    if (home == s->tail)
+        phx__buf_block_hold(home);
+    q = (void *)(home->data + home->used);
+    home->used += need;
+    *q = (struct phx__queued){ .home = home, .prev = before, .next = *at, .message = *m };
     q->message.box = b;
-    if ((q->message.body = phx__post_flow_body(s->mem, m)) == NULL) {
-        phx__mem_put(s->mem, q, sizeof *q);
-        return NULL;
+    q->message.body = phx__buf_block_hold(m->body != NULL ? m->body : home);
+    if (m->body == NULL) {
+        phx__post_flow_copy(m, (uint8_t *)(q + 1));
+        q->message.data = (uint8_t *)(q + 1);
     }
-    if (m->body == NULL)
-        q->message.data = q->message.body->data;
-    q->prev = before;
-    q->next = *at;
     *at = q;
     *(q->next == NULL ? &b->tail : &q->next->prev) = q;
     store_count(s, b, q, 0);
@@ -17065,7 +17074,7 @@ void phx__post_store_note(struct phx__post_store *s, struct phx__queued *q)
 
 void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q)
 {
-    struct phx__block *body = q->message.body;
+    struct phx__block *body = q->message.body, *home = q->home;
 
     *(q->prev == NULL ? &b->head : &q->prev->next) = q->next;
     *(q->next == NULL ? &b->tail : &q->next->prev) = q->prev;
@@ -17074,7 +17083,7 @@ void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b, struct 
     if (q->message.token != 0)
         phx__post_tokens_gone(&s->tokens, q->place);
     store_count(s, b, q, 1);
-    phx__mem_put(s->mem, q, sizeof *q);
+    phx__buf_block_drop(home);
     phx__buf_block_drop(body); /* may call the host */
 }
 
@@ -17484,6 +17493,21 @@ static size_t sched_window(const struct phx__post *p, uint32_t node)
     return window != 0 ? window : SCHED_WINDOW_UNKNOWN;
 }
 
+/* The node's record is made again; or never, peer is NULL. */
+static void sched_drop_past(struct phx__post *p, uint32_t node, struct phx__post_peer *peer)
+{
+    struct phx__post_past *past = p->nodes[node].past;
+
+    if (past != NULL && peer != NULL) {
+        peer->life = past->life;
+        peer->in.epoch = past->epoch;
+        peer->in.next = past->next;
+        peer->returns.count = peer->returns.confirmed = peer->returns.seen = past->returns;
+    }
+    phx__mem_put(p->mem, past, sizeof *past);
+    p->nodes[node].past = NULL;
+}
+
 struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
@@ -17515,6 +17539,7 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     phx__buf_slices_init(&peer->transit.queue, p->mem);
     peer->ack.at = peer->idle_at = PHX__NEVER;
     p->nodes[node].peer = peer;
+    sched_drop_past(p, node, peer);
     sched_ask_route(p, peer);
     return peer;
 }
@@ -17911,6 +17936,7 @@ void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
         p->windows[nbr] = 0;
     if (nbr >= p->node_capacity)
         return;
+    sched_drop_past(p, nbr, NULL);
     while ((s = p->nodes[nbr].ready) != NULL) {
         sched_unlist(p, s);
         sched_insert(p, s, PHX__NONE);
@@ -17979,6 +18005,8 @@ void phx__post_sched_reborn(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
+    if (node < p->node_capacity && p->nodes[node].past != NULL)
+        p->nodes[node].past->life = ++p->lives;
     if (peer == NULL)
         return;
     phx__post_sched_give_up(p, &peer->in);
@@ -18010,6 +18038,33 @@ void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_flow_truncate(&peer->out, 0);
     phx__post_flow_trim(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
+}
+
+/* Nothing is under way, nor half done, nor waits for it. */
+static int sched_is_at_rest(const struct phx__post *p, const struct phx__post_peer *peer)
+{
+    const struct phx__post_returns *back = &peer->returns;
+    const struct phx__ring *all = &p->boxes.refused;
+
+    for (const struct phx__ring *r = all->next; r != all; r = r->next)
+        if (((const struct phx__box *)(const void *)r)->peer == peer)
+            return 0;
+    return peer->out.count == 0 && peer->transit.queue.bytes == 0 && peer->waiters == NULL
+           && phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
+           && phx__ring_is_empty(&p->boxes.opened) && peer->in.part == NULL && peer->in.done == 0
+           && peer->in.state == PHX__FLOW_ALL && back->seen == back->count && back->refused.count == 0;
+}
+
+void phx__post_sched_shrink(struct phx__post *p, uint32_t node)
+{
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+    struct phx__post_past *past;
+
+    if (peer == NULL || !sched_is_at_rest(p, peer) || (past = phx__mem_get(p->mem, sizeof *past)) == NULL)
+        return;
+    *past = (struct phx__post_past){ peer->life, peer->in.epoch, peer->in.next, peer->returns.count };
+    phx__post_sched_free(p, peer);
+    p->nodes[node].past = past;
 }
 
 int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
@@ -18121,13 +18176,18 @@ static void box_note(struct phx__post *p, const struct phx__post_peer *peer, uin
         (void)phx__post_tokens_add(&p->store.tokens, token, &at);
 }
 
-void phx__post_box_flies(struct phx__post *p, struct phx__box *b)
+/* It is idle no more. */
+static void box_busy(struct phx__post *p, struct phx__box *b)
 {
-    if (b->flying++ > 0 || b->state != PHX__BOX_FLOWING)
-        return;
+    p->boxes.idle_count -= !phx__ring_is_empty(&b->age);
     phx__ring_del(&b->link);
     phx__ring_del(&b->age);
-    p->boxes.idle_count--;
+}
+
+void phx__post_box_flies(struct phx__post *p, struct phx__box *b)
+{
+    if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING)
+        box_busy(p, b);
 }
 
 /* Puts a message into the flow to its mailbox's peer. 0 or PHX_ENOMEM. */
@@ -18157,10 +18217,10 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
     return 0;
 }
 
-/* Messages left the flow: phx__post_box_run_rooms serves those who wait for room. */
+/* Messages left a peer's flow, if any: phx__post_box_run_rooms serves those who wait for room. */
 static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 {
-    if (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes.bound))
+    if (peer == NULL || (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes.bound)))
         return;
     if (peer->out.count == 0 || peer->out.bytes < p->limits.window / 2)
         phx__ring_add(&p->rooms, &peer->room_link);
@@ -18168,10 +18228,10 @@ static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 
 /* ---- Boxes */
 
-void phx__post_box_remove(struct phx__post *p, struct phx__box *b)
+/* Frees an empty mailbox; who waits for it may try. */
+static void box_remove(struct phx__post *p, struct phx__box *b)
 {
-    p->boxes.idle_count -= b->state == PHX__BOX_FLOWING;
-    phx__ring_del(&b->age);
+    box_busy(p, b);
     phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
     phx__post_store_close(&p->store, b);
 }
@@ -18179,7 +18239,7 @@ void phx__post_box_remove(struct phx__post *p, struct phx__box *b)
 static void box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
 {
     while (!phx__ring_is_empty(&peer->boxes.idle))
-        phx__post_box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
+        box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
     phx__post_outcome_fit(p);
 }
 
@@ -18190,9 +18250,7 @@ static struct phx__box *box_surplus(const struct phx__post *p)
     size_t most = p->mem->limit == 0 ? BOX_IDLE_MOST : p->mem->limit / 32 / sizeof *oldest;
 
     return p->boxes.idle_count > BOX_IDLE_FEW && (p->boxes.idle_count > most
-                                                  || oldest->idle_since + BOX_IDLE_TIME <= *p->ops.now)
-               ? oldest
-               : NULL;
+           || oldest->idle_since + BOX_IDLE_TIME <= *p->ops.now) ? oldest : NULL;
 }
 
 /* Never frees b, the youngest. Two go for one that comes, so that what many names have used gets less. */
@@ -18202,11 +18260,12 @@ static void box_idle(struct phx__post *p, struct phx__box *b)
 
     b->life_count = 0;
     b->idle_since = *p->ops.now;
-    phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, &b->peer->boxes.idle);
+    phx__post_store_move(&p->store, b, b->peer != NULL ? PHX__BOX_FLOWING : PHX__BOX_LOCAL,
+                         b->peer != NULL ? &b->peer->boxes.idle : NULL);
     phx__ring_add(&p->boxes.idle, &b->age);
     p->boxes.idle_count++;
     for (int i = 0; i < 2 && (surplus = box_surplus(p)) != NULL; i++)
-        phx__post_box_remove(p, surplus);
+        box_remove(p, surplus);
 }
 
 /* The former owner's flow may have room then. */
@@ -18216,7 +18275,7 @@ static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__p
 
     b->peer = peer;
     phx__post_store_set_pool(b, peer == NULL ? NULL : &peer->boxes.bytes);
-    if (former != NULL && former != peer)
+    if (former != peer)
         box_check_room(p, former);
 }
 
@@ -18233,17 +18292,16 @@ static struct phx__box *box_open(struct phx__post *p, uint64_t name, struct phx_
     return b;
 }
 
-/* Nothing is queued any more. The mailbox may be freed. */
-static void box_emptied(struct phx__post *p, struct phx__box *b)
+void phx__post_box_emptied(struct phx__post *p, struct phx__box *b)
 {
     phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
     if (b->flying > 0) {
         if (!b->returned)
             phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, NULL);
-    } else if (b->peer != NULL) {
+    } else if (b->peer != NULL || b->state == PHX__BOX_LOCAL) {
         box_idle(p, b);
     } else {
-        phx__post_box_remove(p, b);
+        box_remove(p, b);
     }
 }
 
@@ -18294,7 +18352,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
         phx__post_store_drop(&p->store, b, b->head);
     }
     if (b->head == NULL)
-        box_emptied(p, b);
+        phx__post_box_emptied(p, b);
     else
         phx__post_store_move(&p->store, b, PHX__BOX_BOUND, &b->peer->boxes.bound);
 }
@@ -18423,7 +18481,7 @@ static void box_open_gates(struct phx__post *p)
         b->returned = 0;
         b->last_returned = NULL;
         if (b->head == NULL)
-            box_emptied(p, b);
+            phx__post_box_emptied(p, b);
         else
             phx__post_box_route(p, b);
     }
@@ -18499,17 +18557,18 @@ PHX__COLD int phx__post_box_take_back(struct phx__post *p, const struct phx__mes
 static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m,
                     enum phx__box_state state)
 {
-    struct phx__box *fresh = b == NULL ? phx__post_store_open(&p->store, m->to) : NULL;
+    int empty = state != PHX__BOX_GATED && (b == NULL || b->head == NULL);
 
-    if (fresh != NULL) {
-        b = fresh;
-        if (state == PHX__BOX_LOCAL)
-            phx__post_store_set_pool(b, &p->boxes.local_bytes);
+    b = b == NULL ? phx__post_store_open(&p->store, m->to) : b;
+    if (b != NULL && empty) { /* new, or idle */
+        box_busy(p, b);
+        b->version = *p->ops.version;
+        phx__post_store_set_pool(b, state == PHX__BOX_LOCAL ? &p->boxes.local_bytes : NULL);
         phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : &p->boxes.held);
     }
     if (b == NULL || phx__post_store_put(&p->store, b, b->tail, m) == NULL) {
-        if (fresh != NULL)
-            phx__post_store_close(&p->store, fresh);
+        if (b != NULL && empty)
+            box_remove(p, b);
         return PHX_ENOMEM;
     }
     box_note_limit(p, m->limit);
@@ -18518,17 +18577,17 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
 
 /* ---- Where a message goes */
 
-/* A FLOWING mailbox. If its peer has lost the name: GATED while something is under way, else freed, NULL. */
+/* A mailbox with nothing queued, FLOWING or LOCAL. If its owner has lost the name: GATED while something is
+ * under way, else freed, NULL. */
 static struct phx__box *box_check_owner(struct phx__post *p, struct phx__box *b)
 {
-    if (b->version == *p->ops.version)
-        return b;
-    if (p->ops.owner(p->ops.ctx, b->name) == b->peer->node) {
+    if (b->version == *p->ops.version
+        || p->ops.owner(p->ops.ctx, b->name) == (b->peer == NULL ? PHX__SELF : b->peer->node)) {
         b->version = *p->ops.version;
     } else if (b->flying > 0) {
         phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
     } else {
-        phx__post_box_remove(p, b);
+        box_remove(p, b);
         return NULL;
     }
     return b;
@@ -18539,11 +18598,11 @@ int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, stru
     struct phx__box *b = phx__post_store_find(&p->store, name);
     uint32_t owner;
 
-    way->box = b = b != NULL && b->state == PHX__BOX_FLOWING ? box_check_owner(p, b) : b;
+    way->box = b = b != NULL && b->head == NULL && b->state != PHX__BOX_GATED ? box_check_owner(p, b) : b;
     if (b != NULL) {
         way->state = b->state;
         way->peer = b->peer;
-        way->waiters = &b->waiters;
+        way->waiters = b->head == NULL && b->state == PHX__BOX_LOCAL ? &p->waiting.ready : &b->waiters;
     } else {
         owner = p->ops.owner(p->ops.ctx, name);
         way->state = owner == PHX__NONE   ? PHX__BOX_HELD
@@ -18672,10 +18731,9 @@ static int box_cancel_queued(struct phx__post *p, struct phx__queued *q)
     int member = q->message.multicast != NULL;
 
     box_end_queued(p, b, q, PHX_ECANCELLED);
-    if (b->peer != NULL)
-        box_check_room(p, b->peer);
+    box_check_room(p, b->peer);
     if (b->head == NULL)
-        box_emptied(p, b);
+        phx__post_box_emptied(p, b);
     return member;
 }
 
@@ -18720,15 +18778,13 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
     }
     phx__post_store_drop(&p->store, b, b->tail);
     if (b->head == NULL)
-        box_emptied(p, b);
+        phx__post_box_emptied(p, b);
 }
 
 /* A search of n messages for expired ones is repeated after n microseconds at the earliest. */
 static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, uint64_t searched)
 {
-    uint64_t least = *p->ops.now + searched;
-
-    return earliest < least ? least : earliest;
+    return PHX__MAX(earliest, *p->ops.now + searched);
 }
 
 /* What its messages waited for when their time was over. */
@@ -18805,7 +18861,7 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
         earliest = q->message.limit < earliest ? q->message.limit : earliest;
     }
     if (b->head == NULL)
-        box_emptied(p, b);
+        phx__post_box_emptied(p, b);
     return earliest;
 }
 
@@ -18823,8 +18879,7 @@ static void box_expire_held(struct phx__post *p)
         at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now,
                            box_lateness(p->store.boxes[i - 1]));
         earliest = at < earliest ? at : earliest;
-        if (peer != NULL)
-            box_check_room(p, peer);
+        box_check_room(p, peer);
     }
     p->boxes.expire_at = box_next_search(p, earliest, p->store.queued);
     phx__timer_set(p->timers, p->boxes.timer, p->boxes.expire_at);
@@ -19036,7 +19091,7 @@ PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
         b->returned = b->moved = 0;
         b->last_returned = NULL;
         if (b->head == NULL) {
-            box_emptied(p, b);
+            phx__post_box_emptied(p, b);
         } else {
             box_hold(p, b);
             box_look_again(p);
@@ -20314,7 +20369,7 @@ static void post_run_local(struct phx__post *p)
         }
         phx__post_store_take_message(&p->store, b, &m);
         if (b->head == NULL)
-            phx__post_box_remove(p, b);
+            phx__post_box_emptied(p, b);
         else
             phx__ring_add(&p->boxes.local, &b->link); /* names take turns */
         p->pending.bytes -= m.size;
@@ -20420,6 +20475,7 @@ void phx__post_free(struct phx__post *p)
             phx__post_store_close(&p->store, b);
     }
     for (uint32_t i = 0; i < p->node_capacity; i++) {
+        phx__mem_put(p->mem, p->nodes[i].past, sizeof *p->nodes[i].past);
         if (p->nodes[i].peer != NULL) {
             phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);
             phx__post_sched_free(p, p->nodes[i].peer);
@@ -22070,7 +22126,7 @@ PHX__COLD uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address
 #define DEAD_EACH                                                                                            \
     (sizeof(struct phx_id) + 1 + 32 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
      + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
-     + sizeof(struct phx__post_node) + 4)
+     + sizeof(struct phx__post_node) + sizeof(struct phx__post_past) + 4)
 
 PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
 {
@@ -22171,6 +22227,7 @@ PHX__COLD static void dead_strip(phx *p, uint32_t node)
     struct phx__dest *d = &p->route.table.at[node];
     uint32_t version = d->card_version;
 
+    phx__post_sched_shrink(&p->post, node);
     phx__route_table_unadvertise(&p->route.table, d);
     if (phx__detect_state(&p->detect, node, NULL) == PHX_NODE_LEFT) {
         phx__route_table_uncard(&p->route.table, d);
@@ -22420,13 +22477,12 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     struct phx__beat b = { .echo_ms = echo_ms };
     struct phx__writer w;
     struct phx__link *l = frames_begin(p, node, 64, &w);
-    int monitor;
 
     if (l == NULL)
         return;
-    b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now, &monitor) / PHX__MS);
+    b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now) / PHX__MS);
     phx__route_fill_beat(&p->route, node, &b);
-    flags |= monitor ? (int)PHX__BEAT_MONITOR : 0;
+    flags |= phx__detect_is_monitor(&p->detect, node) ? (int)PHX__BEAT_MONITOR : 0;
     flags |= p->detect.pause || p->detect.slow ? (int)PHX__BEAT_BUSY : 0;
     phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
     p->stats.heartbeats_out++;
@@ -23077,7 +23133,29 @@ static int links_watch(phx *p, struct phx__link *l)
     return err;
 }
 
-static void links_resume_listeners(phx *p);
+static void links_look_again(phx *p, uint64_t at)
+{
+    if (at < phx__timer_at(&p->timers, p->listeners.timer))
+        phx__timer_set(&p->timers, p->listeners.timer, at);
+}
+
+/* Those that were paused, if there is room for a stranger by now. */
+PHX__COLD static void links_resume_listeners(phx *p)
+{
+    uint64_t room_at = phx__node_door_room_at(p);
+
+    if (room_at > p->now) {
+        links_look_again(p, room_at);
+        return;
+    }
+    for (uint32_t i = 0; i < 2 * PHX__LISTENERS; i++) {
+        struct phx__listener *at = &p->listeners.at[i];
+        if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
+            links_look_again(p, p->now + LINKS_PAUSE);
+        else
+            at->paused = 0;
+    }
+}
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
@@ -23264,34 +23342,11 @@ void phx__node_links_read(phx *p, struct phx__link *l)
 
 /* ---- Listening ------------------------------------------------------------------------------- */
 
-static void links_look_again(phx *p, uint64_t at)
-{
-    if (at < phx__timer_at(&p->timers, p->listeners.timer))
-        phx__timer_set(&p->timers, p->listeners.timer, at);
-}
-
 static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 {
     at->paused = 1;
     phx__node_os(p)->watch(p->os.world, at->handle, 0);
     links_look_again(p, until);
-}
-
-PHX__COLD static void links_resume_listeners(phx *p)
-{
-    uint64_t room_at = phx__node_door_room_at(p);
-
-    if (room_at > p->now) {
-        links_look_again(p, room_at);
-        return;
-    }
-    for (uint32_t i = 0; i < 2 * PHX__LISTENERS; i++) {
-        struct phx__listener *at = &p->listeners.at[i];
-        if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
-            links_look_again(p, p->now + LINKS_PAUSE);
-        else
-            at->paused = 0;
-    }
 }
 
 /* Closes some links if there are too many, of strangers or in all: 1 if any. */

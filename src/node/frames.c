@@ -152,13 +152,12 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     struct phx__beat b = { .echo_ms = echo_ms };
     struct phx__writer w;
     struct phx__link *l = frames_begin(p, node, 64, &w);
-    int monitor;
 
     if (l == NULL)
         return;
-    b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now, &monitor) / PHX__MS);
+    b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now) / PHX__MS);
     phx__route_fill_beat(&p->route, node, &b);
-    flags |= monitor ? (int)PHX__BEAT_MONITOR : 0;
+    flags |= phx__detect_is_monitor(&p->detect, node) ? (int)PHX__BEAT_MONITOR : 0;
     flags |= p->detect.pause || p->detect.slow ? (int)PHX__BEAT_BUSY : 0;
     phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
     p->stats.heartbeats_out++;

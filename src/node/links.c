@@ -92,7 +92,29 @@ static int links_watch(phx *p, struct phx__link *l)
     return err;
 }
 
-static void links_resume_listeners(phx *p);
+static void links_look_again(phx *p, uint64_t at)
+{
+    if (at < phx__timer_at(&p->timers, p->listeners.timer))
+        phx__timer_set(&p->timers, p->listeners.timer, at);
+}
+
+/* Those that were paused, if there is room for a stranger by now. */
+PHX__COLD static void links_resume_listeners(phx *p)
+{
+    uint64_t room_at = phx__node_door_room_at(p);
+
+    if (room_at > p->now) {
+        links_look_again(p, room_at);
+        return;
+    }
+    for (uint32_t i = 0; i < 2 * PHX__LISTENERS; i++) {
+        struct phx__listener *at = &p->listeners.at[i];
+        if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
+            links_look_again(p, p->now + LINKS_PAUSE);
+        else
+            at->paused = 0;
+    }
+}
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
@@ -279,34 +301,11 @@ void phx__node_links_read(phx *p, struct phx__link *l)
 
 /* ---- Listening ------------------------------------------------------------------------------- */
 
-static void links_look_again(phx *p, uint64_t at)
-{
-    if (at < phx__timer_at(&p->timers, p->listeners.timer))
-        phx__timer_set(&p->timers, p->listeners.timer, at);
-}
-
 static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 {
     at->paused = 1;
     phx__node_os(p)->watch(p->os.world, at->handle, 0);
     links_look_again(p, until);
-}
-
-PHX__COLD static void links_resume_listeners(phx *p)
-{
-    uint64_t room_at = phx__node_door_room_at(p);
-
-    if (room_at > p->now) {
-        links_look_again(p, room_at);
-        return;
-    }
-    for (uint32_t i = 0; i < 2 * PHX__LISTENERS; i++) {
-        struct phx__listener *at = &p->listeners.at[i];
-        if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
-            links_look_again(p, p->now + LINKS_PAUSE);
-        else
-            at->paused = 0;
-    }
 }
 
 /* Closes some links if there are too many, of strangers or in all: 1 if any. */

@@ -143,7 +143,7 @@ static void post_run_local(struct phx__post *p)
         }
         phx__post_store_take_message(&p->store, b, &m);
         if (b->head == NULL)
-            phx__post_box_remove(p, b);
+            phx__post_box_emptied(p, b);
         else
             phx__ring_add(&p->boxes.local, &b->link); /* names take turns */
         p->pending.bytes -= m.size;

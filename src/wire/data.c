@@ -144,9 +144,12 @@ static void wire_get_data_head(struct phx__reader *r, int flags, struct phx__dat
     int first = (flags & (int)PHX__DATA_FIRST) != 0, seen = first && (flags & (int)PHX__DATA_SEEN) != 0;
     uint64_t v[6] = { 0 };
     struct phx_id ends[2];
+    const uint8_t *p;
 
     phx__buf_get_copy(r, ends, sizeof ends);
-    phx__buf_get_u64s(r, v, first ? 6 : 2);
+    p = phx__buf_get_bytes(r, first ? 48 : 16); /* one look at the bounds: on the way of every message */
+    for (size_t i = 0; p != NULL && i < (first ? 6 : 2); i++)
+        v[i] = phx__buf_load_u64(p + 8 * i);
     *d = (struct phx__data){ ends[0], ends[1], v[0], v[1], v[2], v[3], v[4], v[5],
                              seen ? phx__buf_get_u32(r) : 0, 0, NULL, 0 };
 }

@@ -227,6 +227,41 @@ static void test_rest(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static void test_oneself(void)
+{
+    /* Goal: messages to oneself cost no memory once there have been such, alone, many in a step, with
+     * tokens, and each sent when the one before comes; and names may move away meanwhile. Method: the
+     * allocations of each kind's last rounds are counted. */
+    enum { LONE, MANY, TOLD, CHAIN, KINDS, ROUNDS = 60 };
+    static const char *const kinds[KINDS] = { "alone", "many", "with tokens", "in a chain" };
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    uint64_t name, token = 0;
+    long calls = 0;
+
+    n->mem.spare_most = 1u << 20; /* as in a node */
+    for (int kind = 0; kind < KINDS; kind++) {
+        for (name = 0; name < NAMES; name++)
+            all_see(w, (int)name, 0);
+        for (int i = 0; i < ROUNDS; i++) {
+            calls = i < ROUNDS / 2 ? n->heap.calls : calls;
+            w->reply = kind == CHAIN ? 500 : 0;
+            for (name = 0; name < (kind == LONE || kind == CHAIN ? 1 : NAMES); name++)
+                check(send_size(n, name, (size_t)name * 273, kind == TOLD ? ++token : 0, 0, 0) == 0, "sent");
+            turns(w, kind == CHAIN ? 600 : 1, 100);
+        }
+        ok(n->heap.calls == calls, "to oneself, %s: %ld allocations, promise 122", kinds[kind],
+           n->heap.calls - calls);
+        check(send_size(n, 1, 100, 0, 0, 0) == 0, "sent");
+        all_see(w, 1, 2);
+        check(send_size(n, 1, 100, 0, 0, 0) == 0 && settle(w), "sent on");
+    }
+    n->mem.spare_most = 0;
+    phx__mem_drop_spares(&n->mem, UINT64_MAX);
+    ok(no_errors(w) && n->post.pending.count == 0, "all came in order, and the last to where the name went");
+    ok(world_free(w), "no byte leaked");
+}
+
 /* ---- What a message costs */
 
 static double seconds(void)
@@ -402,6 +437,7 @@ int main(void)
     test_past_life(1);
     test_past_busy();
     test_rest();
+    test_oneself();
     bench();
     return test_end();
 }
