@@ -317,7 +317,7 @@ static void wait_for(unsigned i)
     all[i].alive = 0;
 }
 
-/* kinds 1: kill, if not start; 4: or a goodbye, or a stop as often as both. */
+/* kinds 1: kill, and start again; 4: or a goodbye, or a stop as often as both. */
 static void disturb(unsigned kinds)
 {
     unsigned i = STABLE + (unsigned)draw(PLACES - STABLE);
@@ -332,6 +332,8 @@ static void disturb(unsigned kinds)
         kill(pids[i], SIGKILL);
         wait_for(i);
         kills++;
+        if (kinds == 1)
+            start(i); /* as many live as later */
         break;
     case 1:
         all[i].dying = 1;
