@@ -475,8 +475,7 @@ PHX__COLD void phx__node_step_let_go(phx *p)
     p->step.let_go = 0;
     step_renew_card(p);
     phx__post_settle(&p->post);
-    p->route.pace.gap = 0;
-    p->route.pace.news = 1;
+    p->route.pace.urgent = 1;
     phx__route_advert_flush(&p->route, p->now);
 }
 
@@ -495,8 +494,10 @@ static void step_tell_others(phx *p, int all)
     if (all || p->step.let_go || p->step.free_later)
         phx__node_step_let_go(p);
     else if ((p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0)
-             && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
+             && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS)) {
+        p->route.pace.busy = p->post.pending.count > 0 || p->post.transit.bytes > 0;
         phx__route_advert_flush(&p->route, p->now);
+    }
 }
 
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
