@@ -486,13 +486,12 @@ static void step_tell_others(phx *p, int all)
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_settle(&p->post); /* it had to rise: others send again what they have no ack of then */
     }
+    p->route.pace.busy = p->post.pending.count > 0 || p->post.transit.bytes > 0;
     if (all || p->step.let_go || p->step.free_later)
         phx__node_step_let_go(p);
     else if ((p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0)
-             && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS)) {
-        p->route.pace.busy = p->post.pending.count > 0 || p->post.transit.bytes > 0;
+             && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
-    }
 }
 
 int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
