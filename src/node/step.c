@@ -470,7 +470,8 @@ PHX__COLD void phx__node_step_let_go(phx *p)
     p->step.let_go = 0;
     step_renew_card(p);
     phx__post_settle(&p->post);
-    p->route.pace.urgent = 1;
+    p->route.pace.gap = 0;
+    p->route.pace.news = p->route.pace.busy = 1;
     phx__route_advert_flush(&p->route, p->now);
 }
 
