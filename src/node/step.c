@@ -467,7 +467,7 @@ PHX__COLD void phx__node_step_let_go(phx *p)
     step_renew_card(p);
     phx__post_settle(&p->post);
     p->route.pace.gap = 0;
-    p->route.pace.news = 1;
+    p->route.pace.news = p->route.pace.busy = 1;
     phx__route_advert_flush(&p->route, p->now);
 }
 
@@ -483,6 +483,7 @@ static void step_tell_others(phx *p, int all)
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_settle(&p->post); /* it had to rise: others send again what they have no ack of then */
     }
+    p->route.pace.busy = p->post.pending.count > 0 || p->post.transit.bytes > 0;
     if (all || p->step.let_go || p->step.free_later)
         phx__node_step_let_go(p);
     else if ((p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0)
