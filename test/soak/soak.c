@@ -317,7 +317,7 @@ static void wait_for(unsigned i)
     all[i].alive = 0;
 }
 
-/* kinds 1: kill, and start again; 4: or a goodbye, or a stop as often as both. */
+/* kinds 1: kill, if not start; 4: or a goodbye, or a stop as often as both. */
 static void disturb(unsigned kinds)
 {
     unsigned i = STABLE + (unsigned)draw(PLACES - STABLE);
@@ -332,8 +332,6 @@ static void disturb(unsigned kinds)
         kill(pids[i], SIGKILL);
         wait_for(i);
         kills++;
-        if (kinds == 1)
-            start(i); /* as many live as later */
         break;
     case 1:
         all[i].dying = 1;
@@ -407,7 +405,7 @@ static int drive(double minutes)
         disturb(now < begun + sixth ? 1 : 4);
         if (now < begun + sixth)
             gone = kills;
-        else if (now < begun + 2 * sixth)
+        else if (now > begun + sixth * 3 / 2 && now < begun + sixth * 5 / 2) /* as many live as later */
             sample(&first[0], &first[1]);
         if (now > end - sixth)
             sample(&last[0], &last[1]);
