@@ -37,6 +37,7 @@ struct phx__route_nbr {
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
     uint8_t held;        /* entries are held back until its neighbourhood is known */
     uint8_t shrank;      /* is to be told so once the table is quiet */
+    uint8_t vague;       /* our neighbourhood, as told, has losses in it that are not settled */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
     uint32_t leads_to;   /* scratch */
@@ -44,7 +45,7 @@ struct phx__route_nbr {
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
     uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
-    uint64_t neighbourhood_told; /* our hash, as last sent to the neighbour; 0: never */
+    uint64_t claimed; /* our own when the neighbour was last told our neighbourhood; 0: never */
     struct phx__route_gap gap;   /* by which losses that differs from our own now */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
 };
@@ -55,9 +56,16 @@ struct phx__route_list {
     uint32_t count, capacity;
 };
 
-/* Hashes of neighbours lost since the last flush: fewer than pace.shrunk if memory was short. */
+/* A neighbour that was lost: see gap.c. */
+struct phx__route_loss {
+    uint64_t until; /* when it is settled; 0: all are told with the next flush */
+    uint32_t node;
+    int asked;   /* somebody was asked for a way to it */
+    int settled; /* without being told; but there is a way to it */
+};
+
 struct phx__route_lost {
-    uint64_t *at;
+    struct phx__route_loss *at; /* room for all neighbours, too */
     uint32_t count, capacity;
     uint64_t naming; /* the hash that the next beat tells as lost; 0: none */
     int leftover;    /* a former neighbour's advertised entries are still there, for lack of memory */
@@ -67,7 +75,7 @@ struct phx__route_lost {
 struct phx__route_pace {
     uint64_t told_at, gap; /* the last flush that advertised, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
-    uint32_t shrunk;       /* neighbours lost since the last flush */
+    int shrunk;            /* losses are to be told with the next flush */
     int news;              /* more than ways that are merely shorter waits */
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
@@ -119,7 +127,8 @@ struct phx__route {
     uint32_t out_capacity;
     uint32_t known, reachable;
     uint64_t digest;        /* over reachable nodes, this one included */
-    uint64_t neighbourhood; /* hash over this node and its neighbours */
+    uint64_t neighbourhood; /* hash over this node, its neighbours and losses that are not settled */
+    uint64_t claimed;       /* the same, with those that all have lost: they need not be told of these */
     uint64_t moved;         /* when the table last changed */
     uint32_t lapsed;        /* destinations with PHX__DEST_LAPSED */
     struct phx__route_lost lost;
@@ -194,6 +203,8 @@ PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_
 
 /* What a check costs whether a neighbour needs an entry, in destinations passed. */
 #define PHX__ROUTE_CHECK_COST 8u
+/* All neighbours are told of a loss now: it leaves our neighbourhood. */
+PHX_PRIVATE void phx__route_name_loss(struct phx__route *r, uint32_t node);
 /* What was advertised to a neighbour, or that nothing was. */
 PHX_PRIVATE struct phx__advertised phx__route_word(const struct phx__dest *d, uint32_t nbr);
 /* Sets what was advertised to a neighbour to a word that makes an entry due, at once: 0 or PHX_ENOMEM. */

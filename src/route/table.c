@@ -46,7 +46,7 @@ void phx__route_table_wake(struct phx__route_table *t, uint32_t node)
 
 static int table_is_at_rest(const struct phx__dest *d)
 {
-    return d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0
+    return d->hops == PHX__UNREACHABLE && d->pos > PHX__TABLE_LOST && d->offer_count == 0
            && d->advertised == NULL
            && (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED)) == 0;
 }

@@ -489,8 +489,10 @@ static void test_gap(void)
     b.digest = r->digest;
     b.around = r->neighbourhood;
     phx__route_beat(r, node_of(1), &b, 0, world.now);
+    tell(2, 4, 2, 1);
     down(2);
-    ok(phx__route_nbr(r, node_of(1))->gap.count == 1, "we have lost one");
+    host_flush(h);
+    ok(phx__route_nbr(r, node_of(1))->gap.count == 1, "we have lost one, and what was behind it");
     b.around = r->neighbourhood;
     phx__route_beat(r, node_of(1), &b, 0, world.now);
     ok(phx__route_nbr(r, node_of(1))->gap.count == 0 && phx__route_nbr(r, node_of(1))->gap.at == NULL,
@@ -705,7 +707,7 @@ static void test_nothing(void)
     ok(said[NOTE_SUMMARY] == 0 && phx__route_nbr(r, node_of(8)) == NULL, "a stranger's beat is no news");
     h->ids.limit = h->ids.count;
     ok(tell_as(1, 9, 2, 1, 1, 1) == PHX_ELIMIT && r->known == known, "there may be no more nodes");
-    r->nbr_count = PHX__TABLE_FAR;
+    r->nbr_count = PHX__TABLE_LOST;
     ok(phx__route_up(r, node_of(8), &hello, world.now) == PHX_ELIMIT, "nor more than 65,535 neighbours");
     r->nbr_count = 1;
     end();
@@ -731,10 +733,11 @@ static void count_beat(phx *ctx, uint32_t nbr, int flags)
     unnamed += b.lost == 0;
 }
 
-/* So many neighbours are lost at once, and one is left, which had heard of them. */
+/* So many neighbours are lost at once, and one is left, which had heard of them, and soon has a way to each. */
 static void lose(uint32_t count)
 {
     const struct phx__route_hello hello = { 1, 2, 0, 2, 9, 0 };
+    struct phx__entry e = { .incarnation = 1, .seq = 2, .hops = 1 };
     uint32_t i, node;
 
     begin();
@@ -752,15 +755,24 @@ static void lose(uint32_t count)
     host_flush(h);
     count_beat((phx *)h, node_of(1), 0);
     named = unnamed = 0;
-    while (r->nbr_count > 1)
-        phx__route_down(r, r->nbrs[r->nbrs[0].node == node_of(1)].node, world.now);
+    while (r->nbr_count > 1) {
+        node = r->nbrs[r->nbrs[0].node == node_of(1)].node;
+        e.id = h->ids.at[node];
+        phx__route_down(r, node, world.now);
+        check(phx__route_entry(r, node_of(1), &e, world.now) == 0, "another way");
+    }
     host_flush(h);
+    check(named == 0 && unnamed == 0 && r->lost.count == count, "none is named at once");
+    wait(PHX__SECOND);
+    host_flush(h);
+    check(r->lost.count == 0, "all are settled");
     end();
 }
 
 static void test_named(void)
 {
-    /* Goal: up to 256 neighbours that are lost at once are named, in a beat each; of more one beat tells. */
+    /* Goal: up to 256 neighbours that are lost at once, and not by all, are named in a beat each; of more one
+     * beat tells. */
     lose(256);
     ok(named == 256 && unnamed == 0, "256 are named: %u and %u", named, unnamed);
     lose(257);
@@ -769,19 +781,25 @@ static void test_named(void)
 
 static void test_back(void)
 {
-    /* Goal: a neighbour that comes back is not named as lost any more. */
+    /* Goal: a neighbour that comes back is not lost any more, and was one all the time. */
+    uint64_t hash;
+
     begin();
     up(1);
     up(2);
     up(3);
     wait(PHX__SECOND);
     host_flush(h);
+    hash = r->neighbourhood;
     phx__route_down(r, node_of(2), world.now);
     phx__route_down(r, node_of(3), world.now);
-    check(r->lost.count == 2 && r->pace.shrunk == 2, "two are to be named");
+    check(r->lost.count == 2 && r->neighbourhood == hash, "two are lost");
     up(2);
-    ok(r->lost.count == 1 && r->lost.at[0] == phx__id_hash(&h->ids.at[node_of(3)]) && r->pace.shrunk == 1,
+    ok(r->lost.count == 1 && r->lost.at[0].node == node_of(3) && r->neighbourhood == hash,
        "one of them is back");
+    wait(2 * PHX__SECOND);
+    ok(r->lost.count == 0 && r->neighbourhood == (hash ^ phx__id_hash(&h->ids.at[node_of(3)])),
+       "the other one is settled");
     end();
 }
 
