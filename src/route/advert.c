@@ -431,10 +431,20 @@ static void advert_update_all(struct phx__route *r)
  * as a hub's clients have, hardly relies on it, and is told when the table is quiet. */
 static int advert_relies(const struct phx__route *r, struct phx__route_nbr *n)
 {
-    if (n->claimed == 0 || n->claimed == r->claimed)
+    if (n->claimed == 0 || n->claimed == r->lost.claimed)
         return 0;
     n->shrank |= (uint8_t)(n->neighbours > 0 && 2 * n->neighbours < r->nbr_count);
     return !n->shrank;
+}
+
+/* All neighbours are told of a loss now: it leaves our neighbourhood. */
+static void advert_name_loss(struct phx__route *r, uint32_t node)
+{
+    for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++)
+        if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, node) != 0)
+            n->neighbourhood = 0; /* not known until its next beat */
+    r->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+    r->lost.claimed ^= phx__id_hash(&r->ids->at[node]);
 }
 
 /* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
@@ -446,7 +456,7 @@ static void advert_beat_shrunk(struct phx__route *r)
     r->pace.shrunk = 0;
     for (k = 0; k < lost->count; k++)
         if (lost->at[k].until == 0 && ++named > 0 && !lost->at[k].settled)
-            phx__route_name_loss(r, lost->at[k].node);
+            advert_name_loss(r, lost->at[k].node);
     for (i = 0; i < r->nbr_count; i++) {
         if (!advert_relies(r, &r->nbrs[i]))
             continue;
@@ -492,6 +502,24 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
         pace->quiet_due = 1;
         phx__route_plan(r, phx__route_quiet_at(r));
     }
+}
+
+void phx__route_advert_fit(struct phx__route *r, uint32_t size)
+{
+    uint32_t was = r->table.capacity;
+
+    phx__mem_fit(r->mem, &r->table.at, &r->table.capacity, size, sizeof *r->table.at);
+    if (r->table.capacity < was) { /* the list of what is not delegated may name nodes that are forgotten */
+        r->delegate = PHX__NONE;
+        r->delegate_known = r->undelegated.count = 0;
+    }
+    phx__mem_fit(r->mem, &r->table.asks, &r->table.ask_capacity, r->table.ask_count, sizeof *r->table.asks);
+    phx__mem_fit(r->mem, &r->dirty.at, &r->dirty.capacity, size, sizeof *r->dirty.at);
+    phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);
+    phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, r->undelegated.count,
+                 sizeof *r->undelegated.at);
+    phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
+    phx__mem_fit(r->mem, &r->rtt.told, &r->rtt.capacity, size, sizeof *r->rtt.told);
 }
 
 /* ---- Round trip times ------------------------------------------------------------------------- */

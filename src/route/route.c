@@ -45,9 +45,6 @@
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
 /* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
 #define ROUTE_ASKS_BLIND 3u
-/* Summaries between two neighbours that go on disagreeing: 10 s apart at first, doubling to 5 minutes. */
-#define ROUTE_SUMMARY_WAIT (10 * PHX__SECOND)
-#define ROUTE_SUMMARY_WAIT_MAX (300 * PHX__SECOND)
 /* How long a loss may be everybody's: so late may some be to notice it, too. */
 #define ROUTE_LOSS_WAIT PHX__SECOND
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
@@ -55,7 +52,6 @@
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
 /* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
  * start on a few cores are silent for want of processor, and summaries would keep it busy. */
-#define ROUTE_QUIET PHX__SECOND
 #define ROUTE_QUIET_EACH (20 * PHX__MS)
 #define ROUTE_QUIET_CROWD 64u
 
@@ -87,7 +83,7 @@ uint64_t phx__route_quiet_at(const struct phx__route *r)
 {
     uint32_t crowd = r->known > ROUTE_QUIET_CROWD ? r->known - ROUTE_QUIET_CROWD : 0;
 
-    return r->moved + ROUTE_QUIET + crowd * ROUTE_QUIET_EACH;
+    return r->moved + PHX__ROUTE_QUIET + crowd * ROUTE_QUIET_EACH;
 }
 
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
@@ -117,7 +113,7 @@ static void route_changed(struct phx__route *r, uint32_t node)
     (void)phx__route_list(r, &r->changed, PHX__DEST_CHANGED, node);
 }
 
-static void route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now)
+void phx__route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now)
 {
     route_touch(r, node, now);
     r->pace.news = 1;
@@ -165,7 +161,7 @@ static struct phx__route_loss *route_loss(const struct phx__route *r, uint32_t n
     return NULL;
 }
 
-/* A loss is settled, untold: our neighbourhood is without that node from now on, and so is each neighbour's. */
+/* A loss is settled, untold: no neighbourhood has that node from now on, ours nor any neighbour's. */
 static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
 {
     uint32_t node = l->node, but;
@@ -178,7 +174,7 @@ static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
             n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
         if (n->vague) { /* it may have settled this before we said that we have a link with it */
             n->shrank = 1;
-            n->claimed = ~r->claimed;
+            n->claimed = ~r->lost.claimed;
         }
     }
     r->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
@@ -205,21 +201,12 @@ static void route_reborn(struct phx__route *r, uint32_t node)
         r->table.at[node].pos = PHX__TABLE_FAR;
 }
 
-void phx__route_name_loss(struct phx__route *r, uint32_t node)
-{
-    for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++)
-        if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, node) != 0)
-            n->neighbourhood = 0; /* not known until its next beat */
-    r->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
-    r->claimed ^= phx__id_hash(&r->ids->at[node]);
-}
-
 /* All are to be told of a loss: others are not without that node. */
 static void route_tell_loss(struct phx__route *r, struct phx__route_loss *l, uint64_t now)
 {
     l->until = 0;
     r->table.at[l->node].pos = PHX__TABLE_FAR;
-    route_touch_loss(r, l->node, now);
+    phx__route_touch_loss(r, l->node, now);
     r->pace.shrunk = r->pace.urgent = 1;
 }
 
@@ -231,7 +218,7 @@ static void route_regained(struct phx__route *r, uint32_t node, uint64_t now)
     if (phx__mem_grow(r->mem, &lost->at, &lost->capacity, lost->count + 1, sizeof *lost->at) != 0)
         return;
     route_reborn(r, node);
-    r->claimed ^= phx__id_hash(&r->ids->at[node]);
+    r->lost.claimed ^= phx__id_hash(&r->ids->at[node]);
     lost->at[lost->count] = (struct phx__route_loss){ 0, node, 0, 1 };
     route_tell_loss(r, &lost->at[lost->count++], now);
 }
@@ -341,14 +328,16 @@ static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now
 static void route_ask_blind(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
 {
     struct phx__route_loss *l = route_loss(r, node);
-    uint32_t most = l != NULL && asks == 0 && l->asked ? 0 : 2u << asks, nbr;
+    uint32_t most = l != NULL && asks == 0 && l->asked ? 0 : 2u << asks, but;
 
     for (uint32_t i = 0; i < most && i < r->nbr_count; i++) {
-        nbr = r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)].node;
-        if (!phx__route_may_know(r, nbr, node))
+        const struct phx__route_nbr *n = &r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)];
+        if (!phx__route_may_know(r, n->node, node))
             continue;
-        route_send_request(r, nbr, node, want, r->hop_limit);
-        if (l != NULL && (l->asked = phx__route_advert_is_next_to(r, nbr, node)))
+        route_send_request(r, n->node, node, want, r->hop_limit);
+        if (l != NULL && n->neighbourhood != 0
+            && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but)
+            && (l->asked = but != node))
             break;
     }
 }
@@ -480,7 +469,7 @@ static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarn
     route_reborn(r, node);
     d->seq = 0;
     phx__route_table_uncard(&r->table, d); /* it may say that the former life has left */
-    route_touch_loss(r, node, now);
+    phx__route_touch_loss(r, node, now);
     route_changed(r, node);
 }
 
@@ -523,50 +512,13 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
 {
     struct phx__route_nbr *n = phx__route_nbr(r, node), *sender = phx__route_nbr(r, nbr);
 
-    route_touch_loss(r, node, now);
+    phx__route_touch_loss(r, node, now);
     if (!was_next || n == NULL)
         return;
     n->dirty = 2;
     if (sender != NULL)
         sender->dirty = 2;
     r->pace.look = r->pace.news = 1;
-}
-
-/* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
- * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
-static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
-{
-    uint32_t node = phx__map_get(&r->ids->places, hash);
-    struct phx__route_nbr *k = phx__route_nbr(r, node);
-
-    if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == n
-        || (k == NULL && (phx__route_dest(r, node) == NULL || r->table.at[node].pos != PHX__TABLE_LOST)))
-        return;
-    if (!phx__route_gap_has(&n->gap, node | PHX__GAP_THEIRS)
-        && phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
-        n->neighbourhood = 0; /* not known until its next beat */
-    if (k == NULL)
-        return;
-    n->dirty = k->dirty = 2;
-    r->pace.look = r->pace.news = 1;
-    r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
-}
-
-/* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
-static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
-{
-    uint64_t checks = 0;
-
-    n->dirty = 2;
-    r->pace.look = r->pace.news = 1;
-    r->mem->looks += r->table.capacity;
-    for (uint32_t v = 1; v < r->table.capacity; v++) {
-        if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
-            continue;
-        checks += (r->table.at[v].flags & PHX__DEST_LOSS) == 0 ? r->nbr_count : 0;
-        route_touch_loss(r, v, now);
-    }
-    r->counters.walked += r->table.capacity + checks * PHX__ROUTE_CHECK_COST;
 }
 
 static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
@@ -595,14 +547,6 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
     return 0;
 }
 
-struct phx__advertised phx__route_word(const struct phx__dest *d, uint32_t nbr)
-{
-    static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0, 0 };
-    const struct phx__advertised *t = phx__route_table_advertised(d, nbr);
-
-    return t != NULL ? *t : nothing;
-}
-
 int phx__route_owe(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__advertised *word,
                    uint64_t now)
 {
@@ -616,7 +560,7 @@ int phx__route_owe(struct phx__route *r, uint32_t nbr, uint32_t node, const stru
 
 int phx__route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want, uint64_t now)
 {
-    struct phx__advertised t = phx__route_word(&r->table.at[node], nbr);
+    struct phx__advertised t = phx__route_table_word(&r->table.at[node], nbr);
 
     t.asked = 1;
     t.want = want;
@@ -638,7 +582,7 @@ static void route_tell_owner(struct phx__route *r, uint32_t nbr, uint32_t node, 
         return;
     if (!is_other && (way == nbr || (e->incarnation == d->incarnation && e->card_version <= d->card_version)))
         return;
-    t = phx__route_word(d, way);
+    t = phx__route_table_word(d, way);
     out.seq = t.seq;
     out.hops = t.seq != 0 && e->incarnation == d->incarnation ? t.hops : PHX__UNREACHABLE;
     out.card_version += (uint32_t)is_other;
@@ -718,55 +662,8 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
     if (d->seq < q->seq || d->hops == PHX__UNREACHABLE)
         route_pass_request(r, nbr, node, q->seq, hops, now);
     if (hops > 1 && phx__route_nbr(r, node) != NULL
-        && phx__route_word(&r->table.at[nbr], node).hops == PHX__UNREACHABLE)
+        && phx__route_table_word(&r->table.at[nbr], node).hops == PHX__UNREACHABLE)
         (void)phx__route_asked(r, node, nbr, 0, now); /* it has no link with that one, nor that one with it */
-}
-
-void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk, uint64_t now)
-{
-    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-
-    if (n == NULL)
-        return;
-    if (shrunk && b->lost != 0)
-        route_named_lost(r, n, b->lost);
-    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
-        route_shrank(r, n, now); /* else all that it has lost we have lost, too */
-    n->neighbourhood = b->around;
-    if (n->held) {
-        n->dirty = PHX__MAX(n->dirty, 1);
-        n->held = 0;
-        r->pace.look = r->pace.news = 1;
-    }
-    if (n->neighbourhood == r->neighbourhood)
-        phx__route_gap_free(&n->gap, r->mem);
-    n->neighbours = b->around_count - (b->around_count > 0);
-    if (b->digest == r->digest) {
-        n->summary_wait = n->disagreed = 0;
-    } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
-        n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
-        phx__route_plan(r, now + ROUTE_QUIET);
-    } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
-        n->summary_wait = PHX__MIN(n->summary_wait * 2, ROUTE_SUMMARY_WAIT_MAX);
-        n->summary_wait = PHX__MAX(n->summary_wait, ROUTE_SUMMARY_WAIT);
-        n->summary_at = now + n->summary_wait;
-        n->disagreed = 0;
-        r->ops.summary(r->ops.ctx, nbr, 0);
-    }
-}
-
-void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b)
-{
-    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-
-    b->digest = r->digest;
-    b->around = r->neighbourhood;
-    b->around_count = r->nbr_count + 1;
-    b->lost = r->lost.naming;
-    if (n == NULL)
-        return;
-    n->claimed = r->claimed;
-    n->vague = r->lost.count > 0;
 }
 
 /* ---- Links ----------------------------------------------------------------------------------- */
@@ -791,7 +688,7 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
     r->mem->looks += r->table.live_count;
     for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
         struct phx__dest *d = &r->table.at[v];
-        struct phx__advertised t = phx__route_word(d, nbr);
+        struct phx__advertised t = phx__route_table_word(d, nbr);
         t.asked = 1;
         t.want = 0;
         t.hops = PHX__UNREACHABLE;
@@ -835,7 +732,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     l = route_loss(r, nbr);
     if (l == NULL || l->settled) {
         r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
-        r->claimed ^= phx__id_hash(&r->ids->at[nbr]);
+        r->lost.claimed ^= phx__id_hash(&r->ids->at[nbr]);
     }
     if (l != NULL) /* nobody was told of it */
         *l = r->lost.at[--r->lost.count];
@@ -880,12 +777,12 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
             (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
         } else if (had) {
             uint8_t hops = r->table.at[i].hops;
-            route_touch_loss(r, i, now);
+            phx__route_touch_loss(r, i, now);
             route_select(r, i, now);
             behind |= i != nbr && hops < r->table.at[i].hops;
         }
     }
-    if (behind && !phx__route_table_has_left(d)) /* others may have relied on this link, and have a way for us */
+    if (behind && !phx__route_table_has_left(d)) /* others may have a way for us */
         route_tell_loss(r, &r->lost.at[r->lost.count - 1], now);
 }
 
@@ -947,8 +844,8 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     r->pace.quiet_due = 0;
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
-        uint64_t told = n->claimed, news = told ^ r->claimed;
-        int waits = told != 0 && phx__route_nbr(r, phx__map_get(&r->ids->places, news)) != NULL; /* one came */
+        uint64_t told = n->claimed, news = told ^ r->lost.claimed;
+        int waits = told != 0 && phx__route_nbr(r, phx__map_get(&r->ids->places, news));
         unsigned flags = (n->disagreed == 1 ? PHX__BEAT_REPLY : 0) | (n->shrank ? PHX__BEAT_SHRUNK : 0);
         if ((news != 0 && !waits) || flags != 0)
             r->ops.beat(r->ops.ctx, n->node, (int)flags);
@@ -966,7 +863,7 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
         || d->hops != PHX__UNREACHABLE || d->pos <= PHX__TABLE_LOST || d->offer_count > 0)
         return 0;
     for (uint32_t i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
-        if (phx__route_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
+        if (phx__route_table_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
             return 0; /* there was no room yet to tell this neighbour */
     return 1;
 }
@@ -983,24 +880,6 @@ void phx__route_forget(struct phx__route *r, uint32_t node)
     if (r->table.at[node].live != PHX__NONE)
         phx__route_table_rest(&r->table);
     r->known--;
-}
-
-void phx__route_fit(struct phx__route *r, uint32_t size)
-{
-    uint32_t was = r->table.capacity;
-
-    phx__mem_fit(r->mem, &r->table.at, &r->table.capacity, size, sizeof *r->table.at);
-    if (r->table.capacity < was) { /* the list of what is not delegated may name nodes that are forgotten */
-        r->delegate = PHX__NONE;
-        r->delegate_known = r->undelegated.count = 0;
-    }
-    phx__mem_fit(r->mem, &r->table.asks, &r->table.ask_capacity, r->table.ask_count, sizeof *r->table.asks);
-    phx__mem_fit(r->mem, &r->dirty.at, &r->dirty.capacity, size, sizeof *r->dirty.at);
-    phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);
-    phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, r->undelegated.count,
-                 sizeof *r->undelegated.at);
-    phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
-    phx__mem_fit(r->mem, &r->rtt.told, &r->rtt.capacity, size, sizeof *r->rtt.told);
 }
 
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
@@ -1087,7 +966,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     self->hops = 0;
     self->seq = 1;
     route_toggle(r, PHX__SELF);
-    r->neighbourhood = r->claimed = phx__id_hash(&ids->at[PHX__SELF]);
+    r->neighbourhood = r->lost.claimed = phx__id_hash(&ids->at[PHX__SELF]);
     r->reachable = 1;
     return 0;
 }

@@ -68,6 +68,7 @@ struct phx__route_lost {
     struct phx__route_loss *at; /* room for all neighbours, too */
     uint32_t count, capacity;
     uint64_t naming; /* the hash that the next beat tells as lost; 0: none */
+    uint64_t claimed; /* our neighbourhood and those that all have lost: they need not be told of these */
     int leftover;    /* a former neighbour's advertised entries are still there, for lack of memory */
 };
 
@@ -128,7 +129,6 @@ struct phx__route {
     uint32_t known, reachable;
     uint64_t digest;        /* over reachable nodes, this one included */
     uint64_t neighbourhood; /* hash over this node, its neighbours and losses that are not settled */
-    uint64_t claimed;       /* the same, with those that all have lost: they need not be told of these */
     uint64_t moved;         /* when the table last changed */
     uint32_t lapsed;        /* destinations with PHX__DEST_LAPSED */
     struct phx__route_lost lost;
@@ -158,7 +158,7 @@ PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struc
                                  uint64_t now);
 PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q,
                                     int hops, uint64_t now);
-PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
+PHX_PRIVATE void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
                                  uint64_t now);
 PHX_PRIVATE void phx__route_summary_begin(struct phx__route *r);
 PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
@@ -173,7 +173,7 @@ PHX_PRIVATE int phx__route_is_forgettable(const struct phx__route *r, uint32_t n
 PHX_PRIVATE void phx__route_forget(struct phx__route *r, uint32_t node);
 
 /* Gives memory back; no index is `size` or above. */
-PHX_PRIVATE void phx__route_fit(struct phx__route *r, uint32_t size);
+PHX_PRIVATE void phx__route_advert_fit(struct phx__route *r, uint32_t size);
 
 /* phx__route_take_changed is to give that node, even if nothing was known of it. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_show(struct phx__route *r, uint32_t node, uint64_t now);
@@ -186,7 +186,7 @@ PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
 /* Can the neighbour have a way to node that we do not know of? Not if we are its only neighbour; nor if it is
  * ours, and took back the way that it had. */
 PHX_PRIVATE int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node);
-PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
+PHX_PRIVATE void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* ---- advert.c */
 
@@ -199,14 +199,14 @@ PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_
 /* Is there another way to this neighbour, as far as is known? */
 PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr);
 
-/* ---- For summary.c, advert.c and explain.c */
+/* ---- For beat.c, summary.c, advert.c and explain.c */
 
+/* See phx__route_quiet_at. */
+#define PHX__ROUTE_QUIET PHX__SECOND
+/* A destination is to be checked as one whose updates others may have been relied on for. */
+PHX_PRIVATE void phx__route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now);
 /* What a check costs whether a neighbour needs an entry, in destinations passed. */
 #define PHX__ROUTE_CHECK_COST 8u
-/* All neighbours are told of a loss now: it leaves our neighbourhood. */
-PHX_PRIVATE void phx__route_name_loss(struct phx__route *r, uint32_t node);
-/* What was advertised to a neighbour, or that nothing was. */
-PHX_PRIVATE struct phx__advertised phx__route_word(const struct phx__dest *d, uint32_t nbr);
 /* Sets what was advertised to a neighbour to a word that makes an entry due, at once: 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_owe(struct phx__route *r, uint32_t nbr, uint32_t node,
                                const struct phx__advertised *word, uint64_t now);

@@ -239,6 +239,14 @@ const struct phx__advertised *phx__route_table_advertised(const struct phx__dest
     return i < table_run_count(d) && d->advertised->at[i].first <= nbr ? &d->advertised->at[i].word : NULL;
 }
 
+struct phx__advertised phx__route_table_word(const struct phx__dest *d, uint32_t nbr)
+{
+    static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0, 0 };
+    const struct phx__advertised *t = phx__route_table_advertised(d, nbr);
+
+    return t != NULL ? *t : nothing;
+}
+
 static int table_same(const struct phx__advertised *a, const struct phx__advertised *b)
 {
     return a->seq == b->seq && a->card == b->card && a->want == b->want && a->hops == b->hops

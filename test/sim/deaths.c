@@ -1,8 +1,8 @@
 /* deaths.c - many nodes of a full mesh die: what the survivors tell is of the dead, not of the living. */
 
 /* When links with several neighbours are lost in one step, neighbourhoods differ by more than one node for a
- * moment, and those whose neighbourhoods differ owe each other updates. And who notices late still offers a way
- * that leads nowhere. Losses wait until they are settled, so that neither costs much (src/route/gap.c). */
+ * moment, and those whose neighbourhoods differ owe each other updates. And who notices late still offers a
+ * way that leads nowhere. Losses wait until they are settled: neither costs much (src/route/gap.c). */
 #include "story.h"
 
 #include <stdio.h>
@@ -16,8 +16,8 @@ static void deaths_bar(struct sim *s, const char *what, uint32_t dead, const cha
     bar(s, name, figure, limit);
 }
 
-/* The last `count` die, so many microseconds one after the other, and each of the others notices up to so many
- * later, as do processes on shared cores. Entries told; *bytes: what was written. */
+/* The last `count` die, so many microseconds one after the other, and each of the others notices up to so
+ * many later, as do processes on shared cores. Entries told; *bytes: what was written. */
 static double deaths_cost(struct sim *s, uint32_t count, uint64_t apart_us, uint32_t late_us, double *bytes)
 {
     struct sim_totals before = totals(s), after;
@@ -43,7 +43,8 @@ static double deaths_cost(struct sim *s, uint32_t count, uint64_t apart_us, uint
 void tell_deaths(struct sim *s)
 {
     static const struct { const char *how; uint64_t apart_us; uint32_t late_us; } ways[] = {
-        { "at once", 0, 0 }, { "within a ms", 20, 0 }, { "one by one", SECOND, 0 }, { "noticed late", 0, 100000 }
+        { "at once", 0, 0 }, { "within a ms", 20, 0 }, { "one by one", SECOND, 0 },
+        { "noticed late", 0, 100000 }
     };
     uint32_t counts[] = { 2, 8, s->o.nodes / 4, s->o.nodes / 2 };
     double one, bytes, entries;

@@ -185,7 +185,7 @@ static void play_beat(struct host *h, uint32_t nbr, const char *s, int other)
         host_id(&id, letter(*s));
         b.around ^= phx__id_hash(&id);
     }
-    phx__route_beat(&h->route, host_node(h, nbr), &b, shrunk, h->w->now);
+    phx__route_beat_in(&h->route, host_node(h, nbr), &b, shrunk, h->w->now);
 }
 
 static void play_summary(struct host *h, uint32_t node, const char *s)
