@@ -23,7 +23,7 @@ sources="base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/
  base/ratelimit
  wire/wire wire/data wire/route wire/link
  os/poll os/os os/samehost tls/cert tls/tls link/out link/hello link/place link/link
- route/gap route/table route/rtt route/route route/summary route/advert
+ route/gap route/table route/rtt route/route route/beat route/summary route/advert
  detect/detect names/index names/names names/lost
  dial/slot dial/addr dial/rate dial/start dial/target dial/dial
  post/returns post/flow post/tokens post/store post/outcome post/sched post/box post/multicast post/recv

@@ -172,7 +172,7 @@ PHX__COLD static void dead_fit(phx *p)
 #define DEAD_FIT(array, capacity, need) phx__mem_fit(&p->mem, &(array), &(capacity), need, sizeof *(array))
     uint32_t size = phx__id_fit(&p->ids);
 
-    phx__route_fit(&p->route, size);
+    phx__route_advert_fit(&p->route, size);
     phx__timer_fit(&p->timers);
     DEAD_FIT(p->names.of, p->names.capacity, size);
     DEAD_FIT(p->names.index.at, p->names.index.capacity, p->names.index.count);

@@ -156,7 +156,7 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     if (l == NULL)
         return;
     b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now) / PHX__MS);
-    phx__route_fill_beat(&p->route, node, &b);
+    phx__route_beat_fill(&p->route, node, &b);
     flags |= phx__detect_is_monitor(&p->detect, node) ? (int)PHX__BEAT_MONITOR : 0;
     flags |= p->detect.pause || p->detect.slow ? (int)PHX__BEAT_BUSY : 0;
     phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
@@ -367,7 +367,7 @@ static int frames_on_beat(phx *p, struct phx__link *l, const struct phx__frame *
         phx__os_patience(&p->own.world, l->handle, l->end.patient = b.next_ms > FRAMES_LONG_MS);
     phx__detect_heartbeat(&p->detect, l->peer, b.next_ms * PHX__MS, f->flags & (int)PHX__BEAT_BUSY,
                    f->flags & (int)PHX__BEAT_MONITOR, p->now);
-    phx__route_beat(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
+    phx__route_beat_in(&p->route, l->peer, &b, (f->flags & PHX__BEAT_SHRUNK) != 0, p->now);
     p->set.walked = p->route.counters.walked - walked;
     if (!(f->flags & PHX__BEAT_REPLY) && (n = phx__route_nbr(&p->route, l->peer)) != NULL)
         phx__route_rtt_answer(&n->rtt, b.echo_ms, p->now);

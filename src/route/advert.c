@@ -183,6 +183,8 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
         return t != NULL && t->asked; /* it asked what we know of it: its new life began too low */
     if (v != PHX__SELF && !r->relay)
         return 0;
+    if (d->pos == PHX__TABLE_LOST && (t == NULL || t->hops == PHX__UNREACHABLE))
+        return 0; /* whose way we were told may only be late to lose it, too */
     if (t != NULL && t->asked && d->hops != PHX__UNREACHABLE && d->seq >= t->want && d->next != j->node)
         return 1;
     if (t != NULL && t->hops != PHX__UNREACHABLE) {
@@ -253,7 +255,7 @@ static void advert_mark(struct phx__route *r, uint32_t v)
     struct phx__dest *d = &r->table.at[v];
     const struct phx__offer *h = phx__route_table_offer(d, r->delegate);
 
-    if (d->pos != PHX__TABLE_FAR)
+    if (d->pos < PHX__TABLE_LOST)
         r->nbrs[d->pos].adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, v);
     d->flags &= (uint8_t)~PHX__DEST_DELEGATED;
     if (h != NULL && h->hops <= d->hops && h->seq >= d->seq)
@@ -436,29 +438,48 @@ static void advert_update_all(struct phx__route *r)
  * as a hub's clients have, hardly relies on it, and is told when the table is quiet. */
 static int advert_relies(const struct phx__route *r, struct phx__route_nbr *n)
 {
-    if (n->neighbourhood_told == 0 || n->neighbourhood_told == r->neighbourhood)
+    if (n->claimed == 0 || n->claimed == r->lost.claimed)
         return 0;
     n->shrank |= (uint8_t)(n->neighbours > 0 && 2 * n->neighbours < r->nbr_count);
     return !n->shrank;
 }
 
+/* All neighbours are told of a loss now: it leaves our neighbourhood. */
+static void advert_name_loss(struct phx__route *r, uint32_t node)
+{
+    for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++)
+        if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, node) != 0)
+            n->neighbourhood = 0; /* not known until its next beat */
+    r->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+    r->lost.claimed ^= phx__id_hash(&r->ids->at[node]);
+}
+
 /* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
 static void advert_beat_shrunk(struct phx__route *r)
 {
-    uint32_t i, k, count = r->lost.count;
+    struct phx__route_lost *lost = &r->lost;
+    uint32_t i, k, kept = 0, named = 0;
 
-    if (count != r->pace.shrunk || count > ADVERT_NAMED_MOST)
-        count = 0; /* none is named */
     r->pace.shrunk = 0;
+    for (k = 0; k < lost->count; k++)
+        if (lost->at[k].until == 0 && ++named > 0 && !lost->at[k].settled)
+            advert_name_loss(r, lost->at[k].node);
     for (i = 0; i < r->nbr_count; i++) {
         if (!advert_relies(r, &r->nbrs[i]))
             continue;
-        for (k = 0; k < count || k == 0; k++) {
-            r->lost.naming = count > 0 ? r->lost.at[k] : 0;
+        if (named > ADVERT_NAMED_MOST)
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
-        }
+        for (k = 0; k < lost->count && named <= ADVERT_NAMED_MOST; k++)
+            if (lost->at[k].until == 0) {
+                lost->naming = phx__id_hash(&r->ids->at[lost->at[k].node]);
+                r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
+            }
+        lost->naming = 0;
     }
-    r->lost.naming = r->lost.count = 0;
+    for (k = 0; k < lost->count; k++)
+        if (lost->at[k].until != 0)
+            lost->at[kept++] = lost->at[k];
+    lost->count = kept;
 }
 
 /* Neighbours that lead to others are dirty. */
@@ -499,12 +520,30 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     pace->gap = gap == 0 ? ADVERT_GAP_MIN : 2 * gap < most ? 2 * gap : most;
     pace->told_at = now;
     advert_update_all(r);
-    if (pace->shrunk > 0)
+    if (pace->shrunk)
         advert_beat_shrunk(r);
     if (r->nbr_count > 0) {
         pace->quiet_due = 1;
         phx__route_plan(r, phx__route_quiet_at(r));
     }
+}
+
+void phx__route_advert_fit(struct phx__route *r, uint32_t size)
+{
+    uint32_t was = r->table.capacity;
+
+    phx__mem_fit(r->mem, &r->table.at, &r->table.capacity, size, sizeof *r->table.at);
+    if (r->table.capacity < was) { /* the list of what is not delegated may name nodes that are forgotten */
+        r->delegate = PHX__NONE;
+        r->delegate_known = r->undelegated.count = 0;
+    }
+    phx__mem_fit(r->mem, &r->table.asks, &r->table.ask_capacity, r->table.ask_count, sizeof *r->table.asks);
+    phx__mem_fit(r->mem, &r->dirty.at, &r->dirty.capacity, size, sizeof *r->dirty.at);
+    phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);
+    phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, r->undelegated.count,
+                 sizeof *r->undelegated.at);
+    phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
+    phx__mem_fit(r->mem, &r->rtt.told, &r->rtt.capacity, size, sizeof *r->rtt.told);
 }
 
 /* ---- Round trip times ------------------------------------------------------------------------- */

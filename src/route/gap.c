@@ -1,8 +1,18 @@
 /* gap.c - BRAIN: by which losses the neighbourhoods of this node and of a neighbour differ. */
 
-/* When nodes die, their neighbours learn of it one by one, and each tells the others whom it lost. In
- * between two neighbourhoods differ by known nodes, and all the rest of them is still known to be the same:
- * it was so before, and the XOR of the hashes of those in the gap is the difference of the two hashes. */
+/* Who relied on a link of ours must know when it is lost: it may have to advertise that neighbour to us now.
+ * But where all have lost that neighbour nobody has: if a node of a full mesh dies, its neighbours need not
+ * hear so from each other. So a loss is told to nobody at first, unless it made a way to others worse. The
+ * lost one stays in the neighbourhood that we announce. One neighbour that is next to it is asked for a way
+ * (route_ask_blind), and whoever is asked for a neighbour of its own tells both ends of each other. If the
+ * other end lives it asks as well, whatever else it has lost. After a second the loss is settled: with a way
+ * to that node others are not without it, and all are told; with none, all have lost it, and both sides of
+ * each link take it out of what the other one announced (route_settle_loss). Until then no way to it is
+ * passed on: who offers one may only be late to notice.
+ *
+ * If all are told, neighbours learn of it one by one, and each names to the others whom it lost. In between
+ * two neighbourhoods differ by known nodes, and all the rest of them is still known to be the same: it was
+ * so before, and the XOR of the hashes of those in the gap is the difference of the two hashes. */
 #include "route/gap.h"
 
 static uint64_t gap_hash(const struct phx__ids *ids, uint32_t node)

@@ -45,15 +45,13 @@
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
 /* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
 #define ROUTE_ASKS_BLIND 3u
-/* Summaries between two neighbours that go on disagreeing: 10 s apart at first, doubling to 5 minutes. */
-#define ROUTE_SUMMARY_WAIT (10 * PHX__SECOND)
-#define ROUTE_SUMMARY_WAIT_MAX (300 * PHX__SECOND)
+/* How long a loss may be everybody's: so late may some be to notice it, too. */
+#define ROUTE_LOSS_WAIT PHX__SECOND
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
 /* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
  * start on a few cores are silent for want of processor, and summaries would keep it busy. */
-#define ROUTE_QUIET PHX__SECOND
 #define ROUTE_QUIET_EACH (20 * PHX__MS)
 #define ROUTE_QUIET_CROWD 64u
 
@@ -72,7 +70,7 @@ struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
 
-    return d != NULL && d->pos != PHX__TABLE_FAR ? &r->nbrs[d->pos] : NULL;
+    return d != NULL && d->pos < PHX__TABLE_LOST ? &r->nbrs[d->pos] : NULL;
 }
 
 void phx__route_plan(struct phx__route *r, uint64_t at)
@@ -85,7 +83,7 @@ uint64_t phx__route_quiet_at(const struct phx__route *r)
 {
     uint32_t crowd = r->known > ROUTE_QUIET_CROWD ? r->known - ROUTE_QUIET_CROWD : 0;
 
-    return r->moved + ROUTE_QUIET + crowd * ROUTE_QUIET_EACH;
+    return r->moved + PHX__ROUTE_QUIET + crowd * ROUTE_QUIET_EACH;
 }
 
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
@@ -115,7 +113,7 @@ static void route_changed(struct phx__route *r, uint32_t node)
     (void)phx__route_list(r, &r->changed, PHX__DEST_CHANGED, node);
 }
 
-static void route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now)
+void phx__route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now)
 {
     route_touch(r, node, now);
     r->pace.news = 1;
@@ -153,6 +151,92 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
     return 0;
 }
 
+/* ---- Losses of neighbours: see gap.c --------------------------------------------------------- */
+
+static struct phx__route_loss *route_loss(const struct phx__route *r, uint32_t node)
+{
+    for (uint32_t i = r->lost.count; i-- > 0;)
+        if (r->lost.at[i].node == node)
+            return &r->lost.at[i];
+    return NULL;
+}
+
+/* A loss is settled, untold: no neighbourhood has that node from now on, ours nor any neighbour's. */
+static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
+{
+    uint32_t node = l->node, but;
+
+    r->mem->looks += r->nbr_count;
+    for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
+        (void)phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but);
+        if (n->neighbourhood != 0 && but != node
+            && !phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS))
+            n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+        if (n->vague) { /* it may have settled this before we said that we have a link with it */
+            n->shrank = 1;
+            n->claimed = ~r->lost.claimed;
+        }
+    }
+    r->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+    r->table.at[node].pos = PHX__TABLE_GONE;
+    *l = r->lost.at[--r->lost.count];
+}
+
+/* It is back, or begins a new life, and nobody has a link with it as far as we know. */
+static void route_reborn(struct phx__route *r, uint32_t node)
+{
+    struct phx__route_loss *l = route_loss(r, node);
+    uint32_t but;
+
+    if (l != NULL)
+        route_settle_loss(r, l);
+    for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++)
+        if (n->neighbourhood == 0)
+            continue;
+        else if (phx__route_gap_take(&n->gap, r->ids, node))
+            n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+        else if (!phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but))
+            n->neighbourhood = 1; /* it may not have had that node: this is nobody's until its next beat */
+    if (r->table.at[node].pos == PHX__TABLE_GONE)
+        r->table.at[node].pos = PHX__TABLE_FAR;
+}
+
+/* All are to be told of a loss: others are not without that node. */
+static void route_tell_loss(struct phx__route *r, struct phx__route_loss *l, uint64_t now)
+{
+    l->until = 0;
+    r->table.at[l->node].pos = PHX__TABLE_FAR;
+    phx__route_touch_loss(r, l->node, now);
+    r->pace.shrunk = r->pace.urgent = 1;
+}
+
+/* There is a way again to one that all had lost, we took it. So not all had: they are told all the same. */
+static void route_regained(struct phx__route *r, uint32_t node, uint64_t now)
+{
+    struct phx__route_lost *lost = &r->lost;
+
+    if (phx__mem_grow(r->mem, &lost->at, &lost->capacity, lost->count + 1, sizeof *lost->at) != 0)
+        return;
+    route_reborn(r, node);
+    r->lost.claimed ^= phx__id_hash(&r->ids->at[node]);
+    lost->at[lost->count] = (struct phx__route_loss){ 0, node, 0, 1 };
+    route_tell_loss(r, &lost->at[lost->count++], now);
+}
+
+static void route_losses_due(struct phx__route *r, uint64_t now)
+{
+    for (uint32_t i = r->lost.count; i-- > 0;) {
+        struct phx__route_loss *l = &r->lost.at[i];
+        const struct phx__dest *d = &r->table.at[l->node];
+        if (l->until > now)
+            phx__route_plan(r, l->until);
+        else if (l->until != 0 && (d->hops == PHX__UNREACHABLE || phx__route_table_has_left(d)))
+            route_settle_loss(r, l);
+        else if (l->until != 0)
+            route_tell_loss(r, l, now);
+    }
+}
+
 static void route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32_t seq, uint8_t hops,
                       uint64_t now)
 {
@@ -170,6 +254,8 @@ static void route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32
         r->pace.far = 1;
     else
         r->pace.news |= !was || hops >= d->hops || seq != d->seq;
+    if (!was && is && d->pos == PHX__TABLE_GONE)
+        route_regained(r, node, now);
     r->reachable += is - was;
     route_toggle(r, node);
     d->next = next;
@@ -239,6 +325,26 @@ static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now
         phx__route_table_unask(&r->table, a);
 }
 
+/* No neighbour offers it: asks 2, 4, 8 of them, others each time. For a neighbour that was just lost one is
+ * enough that is next to it: if not all have lost it the other end asks, too, and who is asked tells both.
+ * If that one has taken its way back since, we wait. */
+static void route_ask_blind(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
+{
+    struct phx__route_loss *l = route_loss(r, node);
+    uint32_t most = l != NULL && asks == 0 && l->asked ? 0 : 2u << asks, but;
+
+    for (uint32_t i = 0; i < most && i < r->nbr_count; i++) {
+        const struct phx__route_nbr *n = &r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)];
+        if (!phx__route_may_know(r, n->node, node))
+            continue;
+        route_send_request(r, n->node, node, want, r->hop_limit);
+        if (l != NULL && n->neighbourhood != 0
+            && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but)
+            && (l->asked = but != node))
+            break;
+    }
+}
+
 /* Without memory for its record a request is sent only once, and the rest is left to a digest. */
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
@@ -252,12 +358,8 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
-    } else if (asks < ROUTE_ASKS_BLIND) { /* no neighbour offers it: asks 2, 4, 8 of them, others each time */
-        for (uint32_t i = 0; i < 2u << asks && i < r->nbr_count; i++) {
-            uint32_t nbr = r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)].node;
-            if (phx__route_may_know(r, nbr, node))
-                route_send_request(r, nbr, node, want, r->hop_limit);
-        }
+    } else if (asks < ROUTE_ASKS_BLIND) {
+        route_ask_blind(r, node, want, asks);
     } else {
         route_ask_end(r, a, now); /* dead, as far as any neighbour knows */
         return;
@@ -367,9 +469,10 @@ static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarn
     phx__route_table_drop_offers(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
     d->incarnation = incarnation;
+    route_reborn(r, node);
     d->seq = 0;
     phx__route_table_uncard(&r->table, d); /* it may say that the former life has left */
-    route_touch_loss(r, node, now);
+    phx__route_touch_loss(r, node, now);
     route_changed(r, node);
 }
 
@@ -412,47 +515,13 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
 {
     struct phx__route_nbr *n = phx__route_nbr(r, node), *sender = phx__route_nbr(r, nbr);
 
-    route_touch_loss(r, node, now);
+    phx__route_touch_loss(r, node, now);
     if (!was_next || n == NULL)
         return;
     n->dirty = 2;
     if (sender != NULL)
         sender->dirty = 2;
     r->pace.look = r->pace.news = 1;
-}
-
-/* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
- * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
-static void route_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
-{
-    uint32_t node = phx__map_get(&r->ids->places, hash);
-    struct phx__route_nbr *k = phx__route_nbr(r, node);
-
-    if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == NULL || k == n)
-        return;
-    if (!phx__route_gap_has(&n->gap, node | PHX__GAP_THEIRS)
-        && phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
-        n->neighbourhood = 0; /* not known until its next beat */
-    n->dirty = k->dirty = 2;
-    r->pace.look = r->pace.news = 1;
-    r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
-}
-
-/* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
-static void route_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
-{
-    uint64_t checks = 0;
-
-    n->dirty = 2;
-    r->pace.look = r->pace.news = 1;
-    r->mem->looks += r->table.capacity;
-    for (uint32_t v = 1; v < r->table.capacity; v++) {
-        if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
-            continue;
-        checks += (r->table.at[v].flags & PHX__DEST_LOSS) == 0 ? r->nbr_count : 0;
-        route_touch_loss(r, v, now);
-    }
-    r->counters.walked += r->table.capacity + checks * PHX__ROUTE_CHECK_COST;
 }
 
 static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
@@ -481,14 +550,6 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
     return 0;
 }
 
-struct phx__advertised phx__route_word(const struct phx__dest *d, uint32_t nbr)
-{
-    static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0, 0 };
-    const struct phx__advertised *t = phx__route_table_advertised(d, nbr);
-
-    return t != NULL ? *t : nothing;
-}
-
 int phx__route_owe(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__advertised *word,
                    uint64_t now)
 {
@@ -502,7 +563,7 @@ int phx__route_owe(struct phx__route *r, uint32_t nbr, uint32_t node, const stru
 
 int phx__route_asked(struct phx__route *r, uint32_t nbr, uint32_t node, uint32_t want, uint64_t now)
 {
-    struct phx__advertised t = phx__route_word(&r->table.at[node], nbr);
+    struct phx__advertised t = phx__route_table_word(&r->table.at[node], nbr);
 
     t.asked = 1;
     t.want = want;
@@ -524,7 +585,7 @@ static void route_tell_owner(struct phx__route *r, uint32_t nbr, uint32_t node, 
         return;
     if (!is_other && (way == nbr || (e->incarnation == d->incarnation && e->card_version <= d->card_version)))
         return;
-    t = phx__route_word(d, way);
+    t = phx__route_table_word(d, way);
     out.seq = t.seq;
     out.hops = t.seq != 0 && e->incarnation == d->incarnation ? t.hops : PHX__UNREACHABLE;
     out.card_version += (uint32_t)is_other;
@@ -599,54 +660,13 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
     /* Honest nodes ask a few ahead. A request for the last number of all must not use the numbers up. */
     if (node == PHX__SELF && q->seq > d->seq)
         route_raise(r, q->seq - d->seq < 65536 ? q->seq : d->seq + 1, now);
-    if (phx__route_asked(r, nbr, node, q->seq, now) == 0 && (d->seq < q->seq || d->hops == PHX__UNREACHABLE))
-        route_pass_request(r, nbr, node, q->seq, hops, now);
-}
-
-void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk, uint64_t now)
-{
-    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-
-    if (n == NULL)
+    if (phx__route_asked(r, nbr, node, q->seq, now) != 0)
         return;
-    if (shrunk && b->lost != 0)
-        route_named_lost(r, n, b->lost);
-    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
-        route_shrank(r, n, now); /* else all that it has lost we have lost, too */
-    n->neighbourhood = b->around;
-    if (n->held) {
-        n->dirty = PHX__MAX(n->dirty, 1);
-        n->held = 0;
-        r->pace.look = r->pace.news = 1;
-    }
-    if (n->neighbourhood == r->neighbourhood)
-        phx__route_gap_free(&n->gap, r->mem);
-    n->neighbours = b->around_count - (b->around_count > 0);
-    if (b->digest == r->digest) {
-        n->summary_wait = n->disagreed = 0;
-    } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
-        n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
-        phx__route_plan(r, now + ROUTE_QUIET);
-    } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
-        n->summary_wait = PHX__MIN(n->summary_wait * 2, ROUTE_SUMMARY_WAIT_MAX);
-        n->summary_wait = PHX__MAX(n->summary_wait, ROUTE_SUMMARY_WAIT);
-        n->summary_at = now + n->summary_wait;
-        n->disagreed = 0;
-        r->ops.summary(r->ops.ctx, nbr, 0);
-    }
-}
-
-void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b)
-{
-    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-
-    b->digest = r->digest;
-    b->around = r->neighbourhood;
-    b->around_count = r->nbr_count + 1;
-    b->lost = r->lost.naming;
-    /* Between a loss and its flush: that our neighbourhood shrank must still be said. */
-    if (n != NULL)
-        n->neighbourhood_told = r->pace.shrunk == 0 ? r->neighbourhood : ~r->neighbourhood;
+    if (d->seq < q->seq || d->hops == PHX__UNREACHABLE)
+        route_pass_request(r, nbr, node, q->seq, hops, now);
+    if (hops > 1 && phx__route_nbr(r, node) != NULL
+        && phx__route_table_word(&r->table.at[nbr], node).hops == PHX__UNREACHABLE)
+        (void)phx__route_asked(r, node, nbr, 0, now); /* it has no link with that one, nor that one with it */
 }
 
 /* ---- Links ----------------------------------------------------------------------------------- */
@@ -668,10 +688,10 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
 static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
-    r->mem->looks += r->table.live_count + r->lost.count;
+    r->mem->looks += r->table.live_count;
     for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
         struct phx__dest *d = &r->table.at[v];
-        struct phx__advertised t = phx__route_word(d, nbr);
+        struct phx__advertised t = phx__route_table_word(d, nbr);
         t.asked = 1;
         t.want = 0;
         t.hops = PHX__UNREACHABLE;
@@ -681,11 +701,6 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
     }
     r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
     r->lapsed--;
-    for (uint32_t i = 0; i < r->lost.count; i++)
-        if (r->lost.at[i] == phx__id_hash(&r->ids->at[nbr])) {
-            r->lost.at[i--] = r->lost.at[--r->lost.count];
-            r->pace.shrunk--;
-        }
     return 0;
 }
 
@@ -693,15 +708,17 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
-    int relinked, left;
+    struct phx__route_loss *l;
+    int relinked;
 
-    if (r->nbr_count == PHX__TABLE_FAR)
+    if (r->nbr_count == PHX__TABLE_LOST)
         return PHX_ELIMIT;
     if (route_know(r, nbr, now) != 0
-        || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs))
+        || phx__mem_grow(r->mem, &r->nbrs, &r->nbr_capacity, r->nbr_count + 1, sizeof *r->nbrs)
+        || phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + r->nbr_count + 1,
+                         sizeof *r->lost.at))
         return PHX_ENOMEM;
     d = &r->table.at[nbr];
-    left = phx__route_table_has_left(d); /* its neighbours have dropped it, and do not say so at once */
     /* What others said of the peer may be a lie. So may what the peer says, but only about itself. */
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
@@ -709,13 +726,20 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     if (relinked ? route_relinked(r, nbr) : r->lost.leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
     for (uint32_t i = 0; i < r->nbr_count; i++)
-        if (phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr) && left)
-            r->nbrs[i].neighbourhood = 0; /* not known until its next beat */
+        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
     n->node = nbr;
+    if (d->pos == PHX__TABLE_GONE)
+        route_reborn(r, nbr);
+    l = route_loss(r, nbr);
+    if (l == NULL || l->settled) {
+        r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
+        r->lost.claimed ^= phx__id_hash(&r->ids->at[nbr]);
+    }
+    if (l != NULL) /* nobody was told of it */
+        *l = r->lost.at[--r->lost.count];
     d->pos = (uint16_t)r->nbr_count++;
-    r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
     r->moved = now;
     r->pace.look = n->dirty = 1;
     r->pace.news |= d->hops == PHX__UNREACHABLE;
@@ -728,30 +752,22 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     struct phx__dest *d;
-    int left;
+    int behind = 0;
 
     if (n == NULL)
         return;
     d = &r->table.at[nbr];
-    left = d->card_own && phx__route_table_has_left(d);
     phx__route_gap_free(&n->gap, r->mem);
     *n = r->nbrs[--r->nbr_count];
     r->table.at[n->node].pos = d->pos;
-    d->pos = PHX__TABLE_FAR;
+    d->pos = PHX__TABLE_LOST;
     d->card_own = 0; /* when it is back its own word counts, and is later than this one */
     d->flags |= PHX__DEST_LAPSED;
     r->lapsed++;
-    r->pace.shrunk += !left; /* who has heard the goodbye relies on no link with it */
     r->pace.urgent = 1;
-    n = r->nbrs;
-    r->mem->looks += r->nbr_count + r->table.live_count;
-    for (uint32_t i = 0; i < r->nbr_count; i++, n++)
-        if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, nbr) != 0)
-            n->neighbourhood = 0; /* not known until its next beat */
-    r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
-    if (!left
-        && phx__mem_grow(r->mem, &r->lost.at, &r->lost.capacity, r->lost.count + 1, sizeof *r->lost.at) == 0)
-        r->lost.at[r->lost.count++] = phx__id_hash(&r->ids->at[nbr]);
+    r->mem->looks += r->table.live_count;
+    r->lost.at[r->lost.count++] = (struct phx__route_loss){ now + ROUTE_LOSS_WAIT, nbr, 0, 0 };
+    phx__route_plan(r, now + ROUTE_LOSS_WAIT);
     r->moved = now;
     if (nbr == r->delegate) {
         r->delegate = PHX__NONE;
@@ -763,10 +779,14 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         if (PHX__ROUTE_RULES(r)) {
             (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
         } else if (had) {
-            route_touch_loss(r, i, now);
+            uint8_t hops = r->table.at[i].hops;
+            phx__route_touch_loss(r, i, now);
             route_select(r, i, now);
+            behind |= i != nbr && hops < r->table.at[i].hops;
         }
     }
+    if (behind && !phx__route_table_has_left(d)) /* others may have a way for us */
+        route_tell_loss(r, &r->lost.at[r->lost.count - 1], now);
 }
 
 /* ---- Chores ---------------------------------------------------------------------------------- */
@@ -827,8 +847,8 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     r->pace.quiet_due = 0;
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
-        uint64_t told = n->neighbourhood_told, news = told ^ r->neighbourhood;
-        int waits = told != 0 && phx__map_get(&r->ids->places, news) != PHX__NONE; /* it is one node */
+        uint64_t told = n->claimed, news = told ^ r->lost.claimed;
+        int waits = told != 0 && phx__route_nbr(r, phx__map_get(&r->ids->places, news));
         unsigned flags = (n->disagreed == 1 ? PHX__BEAT_REPLY : 0) | (n->shrank ? PHX__BEAT_SHRUNK : 0);
         if ((news != 0 && !waits) || flags != 0)
             r->ops.beat(r->ops.ctx, n->node, (int)flags);
@@ -843,10 +863,10 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
     const struct phx__dest *d = phx__route_dest(r, node);
 
     if (d == NULL || (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED))
-        || d->hops != PHX__UNREACHABLE || d->pos != PHX__TABLE_FAR || d->offer_count > 0)
+        || d->hops != PHX__UNREACHABLE || d->pos <= PHX__TABLE_LOST || d->offer_count > 0)
         return 0;
     for (uint32_t i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
-        if (phx__route_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
+        if (phx__route_table_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
             return 0; /* there was no room yet to tell this neighbour */
     return 1;
 }
@@ -865,30 +885,13 @@ void phx__route_forget(struct phx__route *r, uint32_t node)
     r->known--;
 }
 
-void phx__route_fit(struct phx__route *r, uint32_t size)
-{
-    uint32_t was = r->table.capacity;
-
-    phx__mem_fit(r->mem, &r->table.at, &r->table.capacity, size, sizeof *r->table.at);
-    if (r->table.capacity < was) { /* the list of what is not delegated may name nodes that are forgotten */
-        r->delegate = PHX__NONE;
-        r->delegate_known = r->undelegated.count = 0;
-    }
-    phx__mem_fit(r->mem, &r->table.asks, &r->table.ask_capacity, r->table.ask_count, sizeof *r->table.asks);
-    phx__mem_fit(r->mem, &r->dirty.at, &r->dirty.capacity, size, sizeof *r->dirty.at);
-    phx__mem_fit(r->mem, &r->changed.at, &r->changed.capacity, size, sizeof *r->changed.at);
-    phx__mem_fit(r->mem, &r->undelegated.at, &r->undelegated.capacity, r->undelegated.count,
-                 sizeof *r->undelegated.at);
-    phx__mem_fit(r->mem, &r->out, &r->out_capacity, 0, sizeof *r->out);
-    phx__mem_fit(r->mem, &r->rtt.told, &r->rtt.capacity, size, sizeof *r->rtt.told);
-}
-
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
 
     phx__route_plan(r, now + ROUTE_FORGET_LOOK);
     route_rise(r, now);
+    route_losses_due(r, now);
     route_ask_due(r, now);
     route_beats_due(r, now);
     if (now < r->pace.forget_at)
@@ -966,7 +969,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     self->hops = 0;
     self->seq = 1;
     route_toggle(r, PHX__SELF);
-    r->neighbourhood = phx__id_hash(&ids->at[PHX__SELF]);
+    r->neighbourhood = r->lost.claimed = phx__id_hash(&ids->at[PHX__SELF]);
     r->reachable = 1;
     return 0;
 }

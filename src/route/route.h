@@ -37,6 +37,7 @@ struct phx__route_nbr {
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
     uint8_t held;        /* entries are held back until its neighbourhood is known */
     uint8_t shrank;      /* is to be told so once the table is quiet */
+    uint8_t vague;       /* our neighbourhood, as told, has losses in it that are not settled */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
     uint32_t leads_to;   /* scratch */
@@ -44,7 +45,7 @@ struct phx__route_nbr {
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
     uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
-    uint64_t neighbourhood_told; /* our hash, as last sent to the neighbour; 0: never */
+    uint64_t claimed; /* our own when the neighbour was last told our neighbourhood; 0: never */
     struct phx__route_gap gap;   /* by which losses that differs from our own now */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
 };
@@ -55,11 +56,19 @@ struct phx__route_list {
     uint32_t count, capacity;
 };
 
-/* Hashes of neighbours lost since the last flush: fewer than pace.shrunk if memory was short. */
+/* A neighbour that was lost: see gap.c. */
+struct phx__route_loss {
+    uint64_t until; /* when it is settled; 0: all are told with the next flush */
+    uint32_t node;
+    int asked;   /* somebody was asked for a way to it */
+    int settled; /* without being told; but there is a way to it */
+};
+
 struct phx__route_lost {
-    uint64_t *at;
+    struct phx__route_loss *at; /* room for all neighbours, too */
     uint32_t count, capacity;
     uint64_t naming; /* the hash that the next beat tells as lost; 0: none */
+    uint64_t claimed; /* our neighbourhood and those that all have lost: they need not be told of these */
     int leftover;    /* a former neighbour's advertised entries are still there, for lack of memory */
 };
 
@@ -67,7 +76,7 @@ struct phx__route_lost {
 struct phx__route_pace {
     uint64_t told_at, gap; /* the last flush that advertised, and the least time until the next */
     int urgent;            /* a loss or an answer waits: no pacing */
-    uint32_t shrunk;       /* neighbours lost since the last flush */
+    int shrunk;            /* losses are to be told with the next flush */
     int news;              /* more than ways that are merely shorter waits */
     int far;               /* ways through others to nodes that were unreachable wait; 2: relays know */
     int busy;              /* messages are under way, which is set from outside */
@@ -121,7 +130,7 @@ struct phx__route {
     uint32_t out_capacity;
     uint32_t known, reachable;
     uint64_t digest;        /* over reachable nodes, this one included */
-    uint64_t neighbourhood; /* hash over this node and its neighbours */
+    uint64_t neighbourhood; /* hash over this node, its neighbours and losses that are not settled */
     uint64_t moved;         /* when the table last changed */
     uint32_t lapsed;        /* destinations with PHX__DEST_LAPSED */
     struct phx__route_lost lost;
@@ -151,7 +160,7 @@ PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struc
                                  uint64_t now);
 PHX_PRIVATE void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__request *q,
                                     int hops, uint64_t now);
-PHX_PRIVATE void phx__route_beat(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
+PHX_PRIVATE void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
                                  uint64_t now);
 PHX_PRIVATE void phx__route_summary_begin(struct phx__route *r);
 PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
@@ -166,7 +175,7 @@ PHX_PRIVATE int phx__route_is_forgettable(const struct phx__route *r, uint32_t n
 PHX_PRIVATE void phx__route_forget(struct phx__route *r, uint32_t node);
 
 /* Gives memory back; no index is `size` or above. */
-PHX_PRIVATE void phx__route_fit(struct phx__route *r, uint32_t size);
+PHX_PRIVATE void phx__route_advert_fit(struct phx__route *r, uint32_t size);
 
 /* phx__route_take_changed is to give that node, even if nothing was known of it. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_show(struct phx__route *r, uint32_t node, uint64_t now);
@@ -179,7 +188,7 @@ PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
 /* Can the neighbour have a way to node that we do not know of? Not if we are its only neighbour; nor if it is
  * ours, and took back the way that it had. */
 PHX_PRIVATE int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node);
-PHX_PRIVATE void phx__route_fill_beat(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
+PHX_PRIVATE void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
 
 /* ---- advert.c */
 
@@ -192,12 +201,14 @@ PHX_PRIVATE int phx__route_advert_is_next_to(const struct phx__route *r, uint32_
 /* Is there another way to this neighbour, as far as is known? */
 PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr);
 
-/* ---- For summary.c, advert.c and explain.c */
+/* ---- For beat.c, summary.c, advert.c and explain.c */
 
+/* See phx__route_quiet_at. */
+#define PHX__ROUTE_QUIET PHX__SECOND
+/* A destination is to be checked as one whose updates others may have been relied on for. */
+PHX_PRIVATE void phx__route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now);
 /* What a check costs whether a neighbour needs an entry, in destinations passed. */
 #define PHX__ROUTE_CHECK_COST 8u
-/* What was advertised to a neighbour, or that nothing was. */
-PHX_PRIVATE struct phx__advertised phx__route_word(const struct phx__dest *d, uint32_t nbr);
 /* Sets what was advertised to a neighbour to a word that makes an entry due, at once: 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_owe(struct phx__route *r, uint32_t nbr, uint32_t node,
                                const struct phx__advertised *word, uint64_t now);

@@ -25,7 +25,7 @@ void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct ph
         (void)phx__route_asked(r, nbr, node, 0, r->moved); /* without memory: the next digest */
     /* The neighbour may have missed the retraction of a route through us: it is sent again. */
     if (d->hops == PHX__UNREACHABLE && s->hops != PHX__UNREACHABLE && !PHX__ROUTE_RULES(r)) {
-        struct phx__advertised t = phx__route_word(d, nbr);
+        struct phx__advertised t = phx__route_table_word(d, nbr);
         t.hops = PHX__UNREACHABLE - 1;
         (void)phx__route_owe(r, nbr, node, &t, r->moved);
     }

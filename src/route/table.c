@@ -46,7 +46,7 @@ void phx__route_table_wake(struct phx__route_table *t, uint32_t node)
 
 static int table_is_at_rest(const struct phx__dest *d)
 {
-    return d->hops == PHX__UNREACHABLE && d->pos == PHX__TABLE_FAR && d->offer_count == 0
+    return d->hops == PHX__UNREACHABLE && d->pos > PHX__TABLE_LOST && d->offer_count == 0
            && d->advertised == NULL
            && (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED)) == 0;
 }
@@ -237,6 +237,14 @@ const struct phx__advertised *phx__route_table_advertised(const struct phx__dest
     uint32_t i = table_find_run(d, nbr);
 
     return i < table_run_count(d) && d->advertised->at[i].first <= nbr ? &d->advertised->at[i].word : NULL;
+}
+
+struct phx__advertised phx__route_table_word(const struct phx__dest *d, uint32_t nbr)
+{
+    static const struct phx__advertised nothing = { 0, 0, 0, PHX__UNREACHABLE, 0, 0 };
+    const struct phx__advertised *t = phx__route_table_advertised(d, nbr);
+
+    return t != NULL ? *t : nothing;
 }
 
 static int table_same(const struct phx__advertised *a, const struct phx__advertised *b)

@@ -56,8 +56,10 @@ struct phx__ask {
     uint8_t asks;        /* how often ours was sent */
 };
 
-/* The most neighbours at once; positions in the list of neighbours are below it. */
+/* Positions in the list of neighbours are below PHX__TABLE_LOST: so many there are at most at once. */
 #define PHX__TABLE_FAR UINT16_MAX
+#define PHX__TABLE_LOST (UINT16_MAX - 2) /* in phx__route.lost, until that loss is settled */
+#define PHX__TABLE_GONE (UINT16_MAX - 1) /* lost by all others, too, we take it */
 
 struct phx__route_table_card {
     uint32_t size;
@@ -79,7 +81,7 @@ struct phx__dest {
     uint32_t seq, next; /* of the route in use */
     uint32_t feasible_seq;
     uint16_t offer_count;
-    uint16_t pos;          /* in the list of neighbours; PHX__TABLE_FAR: not a neighbour */
+    uint16_t pos;          /* in the list of neighbours; or PHX__TABLE_*: not a neighbour */
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
@@ -121,6 +123,8 @@ PHX_PRIVATE void phx__route_table_drop_offers(struct phx__route_table *t, struct
 /* What was advertised to a neighbour; NULL: nothing. Moves as offers do. */
 PHX_PRIVATE const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d,
                                                                       uint32_t nbr);
+/* The same, or that nothing was. */
+PHX_PRIVATE struct phx__advertised phx__route_table_word(const struct phx__dest *d, uint32_t nbr);
 /* Sets what was advertised to a neighbour; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
 PHX_PRIVATE int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr,
                                            const struct phx__advertised *word);

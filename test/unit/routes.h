@@ -260,7 +260,7 @@ static inline void host_beat(phx *ctx, uint32_t nbr, int flags)
     struct host *h = (void *)ctx;
     struct note *n = note_new(NOTE_BEAT, 0);
 
-    phx__route_fill_beat(&h->route, nbr, &n->beat);
+    phx__route_beat_fill(&h->route, nbr, &n->beat);
     n->flags = flags;
     host_send(h, nbr, n);
 }
@@ -566,7 +566,7 @@ static inline int host_hear(struct host *h, uint32_t node, struct note *n)
         phx__route_request(r, node, &n->request, n->flags, h->w->now);
         break;
     case NOTE_BEAT:
-        phx__route_beat(r, node, &n->beat, (n->flags & (int)PHX__BEAT_SHRUNK) != 0, h->w->now);
+        phx__route_beat_in(r, node, &n->beat, (n->flags & (int)PHX__BEAT_SHRUNK) != 0, h->w->now);
         if (n->flags & (int)PHX__BEAT_REPLY)
             host_beat((phx *)h, node, 0);
         break;

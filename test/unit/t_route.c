@@ -185,7 +185,7 @@ static void play_beat(struct host *h, uint32_t nbr, const char *s, int other)
         host_id(&id, letter(*s));
         b.around ^= phx__id_hash(&id);
     }
-    phx__route_beat(&h->route, host_node(h, nbr), &b, shrunk, h->w->now);
+    phx__route_beat_in(&h->route, host_node(h, nbr), &b, shrunk, h->w->now);
 }
 
 static void play_summary(struct host *h, uint32_t node, const char *s)
@@ -340,10 +340,14 @@ static const struct script scripts[] = {
     {"worse is always told", "+b +c b:d5/1 ! b:d6/3 !", "b:c1/1* c:b1/1*,d5/2* c:d6/4"},
     {"promise 27: SHRUNK beats void the trust, whichever end says it",
      "+b +c +e b~ace c~abe e~abc ! 5ms c~sab ! 5ms e~sab ! 5ms", "c:e1/1* e:c1/1*"},
-    {"PITFALLS 4: a loss tells those who still have us in their hash", "+b +c +e ! 2s -e !",
-     "b:c1/1*,e1/1* c:b1/1*,e1/1* e:b1/1*,c1/1* b~ c~ e~ b?e2 c?e2 b:e1/x b~s c:e1/x c~s"},
-    {"promise 27: a beat between loss and flush does not hide that", "+b +c ! 2s -c ^b !",
-     "b:c1/1* c:b1/1* b~ c~ b?c2 b~ b:c1/x b~s"},
+    {"promise 27: a loss that all may share is told to nobody, and one way is asked for",
+     "+b +c +e b~abce c~abce e~abce ! 2s -e ! 2s", "b~ c~ e~ c?e0 b?e0 c?e0"},
+    {"PITFALLS 4: a loss that is not all's tells those who still have us in their hash",
+     "+b +c +e b~abce c~abce e~abce ! 2s -e ! b:e1/1 ! 2s !", "b~ c~ e~ c?e0 b~s c~s"},
+    {"promise 27: a beat meanwhile does not hide that",
+     "+b +c +e b~abce c~abce e~abce ! 2s -e ^c ! b:e1/1 ! 2s !", "b~ c~ e~ c?e0 c~ b~s c~s"},
+    {"a loss of what leads to others is told at once", "+b +c c:d1/1 ! 2s -c !",
+     "b:c1/1*,d1/2* c:b1/1* b~ c~ b?c2 b?d2 b:c1/x,d1/x b~s"},
     {"promise 31: a restart retracts what was told of the life before",
      "+b +c b:d5/1 ! b:d0/xi2 !", "b:c1/1* c:b1/1*,d5/2* c:d0/xi2*"},
     {"PITFALLS 6: a link that comes back at once is told again", "+b +c b:d5/1 ! -c +c !",

@@ -350,7 +350,7 @@ static void test_named_again(void)
     b.around = 1;
     b.lost = phx__id_hash(&h->ids.at[host_node(h, 2)]);
     for (i = 0; i < 1000; i++)
-        phx__route_beat(&h->route, host_node(h, 1), &b, 1, w->now);
+        phx__route_beat_in(&h->route, host_node(h, 1), &b, 1, w->now);
     ok(phx__route_nbr(&h->route, host_node(h, 1))->gap.count == 1, "a loss that is named again is one");
     for (i = 0; i < 100; i++) {
         world_link(w, 0, 3); /* in place of the old one */

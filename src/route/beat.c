@@ -1,0 +1,91 @@
+/* beat.c - BRAIN: what a heartbeat says of routing: the digest, the neighbourhood, and who was lost. */
+#include "route/route.h"
+
+/* Summaries between two neighbours that go on disagreeing: 10 s apart at first, doubling to 5 minutes. */
+#define BEAT_SUMMARY_WAIT (10 * PHX__SECOND)
+#define BEAT_SUMMARY_WAIT_MAX (300 * PHX__SECOND)
+
+/* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
+ * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
+static void beat_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
+{
+    uint32_t node = phx__map_get(&r->ids->places, hash);
+    struct phx__route_nbr *k = phx__route_nbr(r, node);
+
+    if (node == PHX__NONE || phx__route_gap_take(&n->gap, r->ids, node) || k == n
+        || (k == NULL && (phx__route_dest(r, node) == NULL || r->table.at[node].pos != PHX__TABLE_LOST)))
+        return;
+    if (!phx__route_gap_has(&n->gap, node | PHX__GAP_THEIRS)
+        && phx__route_gap_add(&n->gap, r->mem, r->ids, node | PHX__GAP_THEIRS) != 0)
+        n->neighbourhood = 0; /* not known until its next beat */
+    if (k == NULL)
+        return;
+    n->dirty = k->dirty = 2;
+    r->pace.look = r->pace.news = 1;
+    r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
+}
+
+/* A neighbour is next to fewer nodes: updates that we withheld may have relied on a link that is gone. */
+static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
+{
+    uint64_t checks = 0;
+
+    n->dirty = 2;
+    r->pace.look = r->pace.news = 1;
+    r->mem->looks += r->table.capacity;
+    for (uint32_t v = 1; v < r->table.capacity; v++) {
+        if (phx__route_table_offer(&r->table.at[v], n->node) == NULL)
+            continue;
+        checks += (r->table.at[v].flags & PHX__DEST_LOSS) == 0 ? r->nbr_count : 0;
+        phx__route_touch_loss(r, v, now);
+    }
+    r->counters.walked += r->table.capacity + checks * PHX__ROUTE_CHECK_COST;
+}
+
+void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
+                        uint64_t now)
+{
+    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+
+    if (n == NULL)
+        return;
+    if (shrunk && b->lost != 0)
+        beat_named_lost(r, n, b->lost);
+    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
+        beat_shrank(r, n, now); /* else all that it has lost we have lost, too */
+    n->neighbourhood = b->around;
+    if (n->held) {
+        n->dirty = PHX__MAX(n->dirty, 1);
+        n->held = 0;
+        r->pace.look = r->pace.news = 1;
+    }
+    if (n->neighbourhood == r->neighbourhood)
+        phx__route_gap_free(&n->gap, r->mem);
+    n->neighbours = b->around_count - (b->around_count > 0);
+    if (b->digest == r->digest) {
+        n->summary_wait = n->disagreed = 0;
+    } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
+        n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
+        phx__route_plan(r, now + PHX__ROUTE_QUIET);
+    } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
+        n->summary_wait = PHX__MIN(n->summary_wait * 2, BEAT_SUMMARY_WAIT_MAX);
+        n->summary_wait = PHX__MAX(n->summary_wait, BEAT_SUMMARY_WAIT);
+        n->summary_at = now + n->summary_wait;
+        n->disagreed = 0;
+        r->ops.summary(r->ops.ctx, nbr, 0);
+    }
+}
+
+void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *b)
+{
+    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+
+    b->digest = r->digest;
+    b->around = r->neighbourhood;
+    b->around_count = r->nbr_count + 1;
+    b->lost = r->lost.naming;
+    if (n == NULL)
+        return;
+    n->claimed = r->lost.claimed;
+    n->vague = r->lost.count > 0;
+}
