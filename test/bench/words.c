@@ -152,7 +152,7 @@ static int open_node(phx **p)
     cfg.on_message = on_message;
     cfg.on_node = on_node;
     cfg.on_log = on_log;
-    cfg.same_host = !only_tcp;
+    cfg.same_host = !only_tcp && !sites; /* the short way knows no walls */
     if (sites) {
         phx__mem_init(&world_mem, NULL, 0);
         if ((err = phx__os_init(&world, &world_mem)) != 0)
