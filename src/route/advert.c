@@ -115,7 +115,8 @@ static int advert_is_nearly_covered(const struct phx__route *r, const struct phx
 
     r->mem->looks += d->offer_count;
     for (; h < end; h++)
-        if (h->nbr != j && h->seq >= d->seq && h->hops <= d->hops + 1 && advert_says_next(r, h->nbr, j))
+        if (h->nbr != j && h->seq >= d->seq && h->hops <= d->hops + 2
+            && phx__route_table_offer(&r->table.at[j], h->nbr) != NULL)
             return 1;
     return 0;
 }
@@ -186,7 +187,7 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
         return 0;
     if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
         return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
-    if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
+    if ((t == NULL || d->hops == 1) && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
         j->held = 1;
         return 0;
     }
