@@ -108,15 +108,17 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     return 0;
 }
 
-/* Does some w, by its own entry next to j, offer a way to v that is one hop longer than ours, or better? */
+/* Does some w, by its own entry next to j, offer a way to v that is one hop longer than ours, or better? Or
+ * does the delegate lead to both? */
 static int advert_is_nearly_covered(const struct phx__route *r, const struct phx__dest *d, uint32_t j)
 {
     const struct phx__offer *h = phx__route_table_offers(d), *end = h + d->offer_count;
 
     r->mem->looks += d->offer_count;
     for (; h < end; h++)
-        if (h->nbr != j && h->seq >= d->seq && h->hops <= d->hops + 2
-            && phx__route_table_offer(&r->table.at[j], h->nbr) != NULL)
+        if (h->nbr != j && h->seq >= d->seq
+            && (h->nbr == r->delegate ? phx__route_table_offer(&r->table.at[j], h->nbr) != NULL
+                                      : h->hops <= d->hops + 1 && advert_says_next(r, h->nbr, j)))
             return 1;
     return 0;
 }
@@ -124,16 +126,23 @@ static int advert_is_nearly_covered(const struct phx__route *r, const struct phx
 /* May j, whose neighbourhood is not known yet, wait for the entry until it is? Either j is in the crowd of
  * our next hop: both are next to the delegate, so j has been told of v or hears from the delegate. Or w has
  * told j of v: gateways of one site link with another one by one, and w will soon have a way as short as
- * ours, and say so. Should w lose v or j, j is told at once: it is dirty then, or v is a loss. Else j's first
- * heartbeat ends it, or a quiet table: meanwhile j has a way that may be one hop longer than it need be. */
+ * ours, and say so. Or the delegate leads to both: where several hubs have a crowd each, nodes link across,
+ * and each link makes shorter ways to all, which others link away. So does a link of our own with v, where j
+ * has a longer way by us. Should w lose v or j, j is told at once: it is dirty then, or v is a loss. Else
+ * j's first heartbeat ends it, or a quiet table: meanwhile j has a way that may be longer than it need be. */
 static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
+    const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
 
-    if (j->neighbourhood == 0 && d->hops != PHX__UNREACHABLE && advert_is_nearly_covered(r, d, j->node))
+    if (j->neighbourhood != 0 || j->dirty > 1 || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_LOSS)
+        || (t != NULL && (d->hops > 1 || t->hops == PHX__UNREACHABLE || t->seq != d->seq
+                          || r->delegate == PHX__NONE)))
+        return 0;
+    if (advert_is_nearly_covered(r, d, j->node))
         return 1;
-    return j->neighbourhood == 0 && r->delegate != PHX__NONE && d->hops > 1 && d->hops != PHX__UNREACHABLE
-           && j->node != r->delegate && advert_says_next(r, r->delegate, j->node)
+    return r->delegate != PHX__NONE && d->hops > 1 && j->node != r->delegate
+           && advert_says_next(r, r->delegate, j->node)
            && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next));
 }
 
@@ -187,7 +196,7 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
         return 0;
     if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
         return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
-    if ((t == NULL || d->hops == 1) && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
+    if (advert_may_wait(r, v, j)) {
         j->held = 1;
         return 0;
     }
