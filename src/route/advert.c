@@ -126,18 +126,15 @@ static int advert_is_nearly_covered(const struct phx__route *r, const struct phx
 /* May j, whose neighbourhood is not known yet, wait for the entry until it is? Either j is in the crowd of
  * our next hop: both are next to the delegate, so j has been told of v or hears from the delegate. Or w has
  * told j of v: gateways of one site link with another one by one, and w will soon have a way as short as
- * ours, and say so. Or the delegate leads to both: where several hubs have a crowd each, nodes link across,
- * and each link makes shorter ways to all, which others link away. So does a link of our own with v, where j
- * has a longer way by us. Should w lose v or j, j is told at once: it is dirty then, or v is a loss. Else
- * j's first heartbeat ends it, or a quiet table: meanwhile j has a way that may be longer than it need be. */
+ * ours, and say so. Or the delegate leads to both: where hubs have a crowd each, nodes link across, and each
+ * link makes shorter ways that other links soon make needless. Should w lose v or j, j is told at once: it is
+ * dirty then, or v is a loss. Else j's first heartbeat ends it, which is asked for when no link has come for
+ * a moment: meanwhile j has a way that may be longer than it need be. */
 static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
-    const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
 
-    if (j->neighbourhood != 0 || j->dirty > 1 || d->hops == PHX__UNREACHABLE || (d->flags & PHX__DEST_LOSS)
-        || (t != NULL && (d->hops > 1 || t->hops == PHX__UNREACHABLE || t->seq != d->seq
-                          || r->delegate == PHX__NONE)))
+    if (j->neighbourhood != 0 || d->hops == PHX__UNREACHABLE)
         return 0;
     if (advert_is_nearly_covered(r, d, j->node))
         return 1;
@@ -196,8 +193,8 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
         return 0;
     if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
         return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
-    if (advert_may_wait(r, v, j)) {
-        j->held = 1;
+    if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
+        j->held = PHX__MAX(j->held, 1);
         return 0;
     }
     return 1;
@@ -371,6 +368,8 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     else
         n->relinked = 0;
     n->dirty = failed || full ? 2 : 0;
+    if (n->held == 1)
+        phx__route_plan(r, phx__route_lull_at(r));
     if (count == 0)
         return;
     if (PHX__ROUTE_RULES(r))

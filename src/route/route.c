@@ -87,6 +87,12 @@ uint64_t phx__route_quiet_at(const struct phx__route *r)
     return r->moved + ROUTE_QUIET + crowd * ROUTE_QUIET_EACH;
 }
 
+/* When no link has come for a moment, which is shorter: hundreds that link take turns, but do not wait. */
+uint64_t phx__route_lull_at(const struct phx__route *r)
+{
+    return r->pace.linked_at + ROUTE_QUIET + (phx__route_quiet_at(r) - r->moved - ROUTE_QUIET) / 5;
+}
+
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
 
 int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag, uint32_t node)
@@ -712,7 +718,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     n->node = nbr;
     d->pos = (uint16_t)r->nbr_count++;
     r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
-    r->moved = now;
+    r->moved = r->pace.linked_at = now;
     r->pace.look = n->dirty = 1;
     r->pace.news |= d->hops == PHX__UNREACHABLE;
     n->relinked = (uint8_t)relinked;
@@ -813,8 +819,15 @@ void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
 
 static void route_beats_due(struct phx__route *r, uint64_t now)
 {
+    uint64_t lull = phx__route_lull_at(r);
+
+    for (uint32_t i = 0; now >= lull && i < r->nbr_count; i++)
+        if (r->nbrs[i].held == 1) {
+            r->nbrs[i].held = 2;
+            r->ops.beat(r->ops.ctx, r->nbrs[i].node, (int)PHX__BEAT_REPLY);
+        }
     if (now < phx__route_quiet_at(r)) {
-        phx__route_plan(r, phx__route_quiet_at(r));
+        phx__route_plan(r, now < lull ? lull : phx__route_quiet_at(r));
         return;
     }
     r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.live_count : 0);
@@ -924,9 +937,7 @@ int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 
 const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node)
 {
-    int known = node < r->table.capacity && (r->table.at[node].flags & PHX__DEST_KNOWN);
-
-    return known ? &r->table.at[node] : NULL;
+    return node < r->table.capacity && r->table.at[node].flags & PHX__DEST_KNOWN ? &r->table.at[node] : NULL;
 }
 
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)

@@ -35,7 +35,7 @@ struct phx__route_nbr {
     uint8_t dirty;       /* check every destination for this neighbour; 2: after a loss */
     uint8_t disagreed;   /* consecutive beats whose digest was not ours */
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
-    uint8_t held;        /* entries are held back until its neighbourhood is known */
+    uint8_t held;        /* entries are held back until its neighbourhood is known; 2: which was asked for */
     uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
@@ -72,6 +72,7 @@ struct phx__route_pace {
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
+    uint64_t linked_at;    /* when a link last came */
     uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
 };
@@ -205,6 +206,7 @@ PHX_PRIVATE int phx__route_asked(struct phx__route *r, uint32_t nbr, uint32_t no
 
 /* When the table will be quiet: digests mean something then, and our neighbourhood is worth sending. */
 PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
+PHX_PRIVATE uint64_t phx__route_lull_at(const struct phx__route *r);
 /* NULL: not a neighbour. node may be PHX__NONE. */
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
 /* Sets the chore timer to `at`, unless it is due earlier. */
