@@ -134,13 +134,11 @@ static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct 
 {
     const struct phx__dest *d = &r->table.at[v];
 
-    if (j->neighbourhood != 0 || d->hops == PHX__UNREACHABLE)
-        return 0;
-    if (advert_is_nearly_covered(r, d, j->node))
-        return 1;
-    return r->delegate != PHX__NONE && d->hops > 1 && j->node != r->delegate
-           && advert_says_next(r, r->delegate, j->node)
-           && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next));
+    return j->neighbourhood == 0 && d->hops != PHX__UNREACHABLE
+           && (advert_is_nearly_covered(r, d, j->node)
+               || (r->delegate != PHX__NONE && d->hops > 1 && j->node != r->delegate
+                   && advert_says_next(r, r->delegate, j->node)
+                   && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next))));
 }
 
 /* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */
@@ -369,7 +367,7 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
         n->relinked = 0;
     n->dirty = failed || full ? 2 : 0;
     if (n->held == 1)
-        phx__route_plan(r, phx__route_lull_at(r));
+        phx__route_plan(r, r->pace.linked_at + PHX__SECOND);
     if (count == 0)
         return;
     if (PHX__ROUTE_RULES(r))

@@ -87,12 +87,6 @@ uint64_t phx__route_quiet_at(const struct phx__route *r)
     return r->moved + ROUTE_QUIET + crowd * ROUTE_QUIET_EACH;
 }
 
-/* When no link has come for a moment, which is shorter: hundreds that link take turns, but do not wait. */
-uint64_t phx__route_lull_at(const struct phx__route *r)
-{
-    return r->pace.linked_at + ROUTE_QUIET + (phx__route_quiet_at(r) - r->moved - ROUTE_QUIET) / 5;
-}
-
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
 
 int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag, uint32_t node)
@@ -819,15 +813,16 @@ void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
 
 static void route_beats_due(struct phx__route *r, uint64_t now)
 {
-    uint64_t lull = phx__route_lull_at(r);
+    uint64_t quiet = phx__route_quiet_at(r); /* what is held waits for links, not for news */
+    uint64_t lull = r->pace.linked_at + ROUTE_QUIET + (quiet - r->moved - ROUTE_QUIET) / 5;
 
     for (uint32_t i = 0; now >= lull && i < r->nbr_count; i++)
         if (r->nbrs[i].held == 1) {
             r->nbrs[i].held = 2;
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, (int)PHX__BEAT_REPLY);
         }
-    if (now < phx__route_quiet_at(r)) {
-        phx__route_plan(r, now < lull ? lull : phx__route_quiet_at(r));
+    if (now < quiet) {
+        phx__route_plan(r, now < lull ? lull : quiet);
         return;
     }
     r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.live_count : 0);

@@ -206,7 +206,6 @@ PHX_PRIVATE int phx__route_asked(struct phx__route *r, uint32_t nbr, uint32_t no
 
 /* When the table will be quiet: digests mean something then, and our neighbourhood is worth sending. */
 PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
-PHX_PRIVATE uint64_t phx__route_lull_at(const struct phx__route *r);
 /* NULL: not a neighbour. node may be PHX__NONE. */
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
 /* Sets the chore timer to `at`, unless it is due earlier. */
