@@ -83,7 +83,7 @@ figures: phoenix.c
 # CONGESTION=cubic: with that congestion control for all. BEFORE=commit: instead of all this, how fast the
 # tree is beside that commit, in lines "bar NAME FIGURE LIMIT ok|short"; ROUNDS=11 MS=250.
 bench: phoenix.c
-	@QUICK='$(QUICK)' ONLY='$(ONLY)' BEFORE='$(BEFORE)' CONGESTION='$(CONGESTION)' ./test/bench/run.sh
+	@QUICK='$(QUICK)' ONLY='$(ONLY)' BEFORE='$(BEFORE)' CONGESTION='$(CONGESTION)' KEEP='$(KEEP)' ./test/bench/run.sh
 
 # What a node pays over links, nodes, names, sizes and hops, into build/curves; QUICK=1, ONLY=hops. KEEP=1:
 # and from there into test/bench/curves, its README.md too.
@@ -97,7 +97,7 @@ cliffs: phoenix.c
 
 # What failure detection costs: table 2 of the paper again; and beside serf.
 bench_detect: phoenix.c
-	@QUICK='$(QUICK)' ./test/bench/detect.sh
+	@QUICK='$(QUICK)' KEEP='$(KEEP)' ./test/bench/detect.sh
 bench_serf: phoenix.c
 	@./test/bench/serf.sh
 

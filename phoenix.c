@@ -331,8 +331,6 @@ PHX_PRIVATE uint8_t phx__buf_get_u8(struct phx__reader *r);
 PHX_PRIVATE uint16_t phx__buf_get_u16(struct phx__reader *r);
 PHX_PRIVATE uint32_t phx__buf_get_u32(struct phx__reader *r);
 PHX_PRIVATE uint64_t phx__buf_get_u64(struct phx__reader *r);
-/* Several in a row, with one look at the bounds: on the way of every message. */
-PHX_PRIVATE void phx__buf_get_u64s(struct phx__reader *r, uint64_t *out, size_t count);
 PHX_PRIVATE uint32_t phx__buf_load_u32(const uint8_t *p); /* of bytes that are known to be there */
 PHX_PRIVATE uint64_t phx__buf_load_u64(const uint8_t *p);
 PHX_PRIVATE void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size); /* zeroes if bad */
@@ -352,6 +350,7 @@ PHX_PRIVATE void phx__buf_put_u8(struct phx__writer *w, uint8_t v);
 PHX_PRIVATE void phx__buf_put_u16(struct phx__writer *w, uint16_t v);
 PHX_PRIVATE void phx__buf_put_u32(struct phx__writer *w, uint32_t v);
 PHX_PRIVATE void phx__buf_put_u64(struct phx__writer *w, uint64_t v);
+/* Several in a row, with one look at the bounds: on the way of every message. */
 PHX_PRIVATE void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count);
 PHX_PRIVATE void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size);
 
@@ -369,6 +368,10 @@ PHX_PRIVATE struct phx__block *phx__buf_block_new(struct phx__mem *mem, size_t c
 PHX_PRIVATE struct phx__block *phx__buf_block_wrap(struct phx__mem *mem, const void *data, size_t size,
                                                    void (*release)(const void *, size_t, void *), void *arg);
 PHX_PRIVATE struct phx__block *phx__buf_block_hold(struct phx__block *b);
+/* *tail, or a new block in its place, with `need` bytes free at its end. NULL: no memory. The first is small,
+ * and the next ones are larger, up to `most`: who uses little keeps little. */
+PHX_PRIVATE struct phx__block *phx__buf_block_tail(struct phx__mem *mem, struct phx__block **tail,
+                                                   size_t need, size_t most);
 /* What it is there for is over, whoever holds it still: used becomes capacity, and the host's bytes are
  * released now. */
 PHX_PRIVATE void phx__buf_block_retire(struct phx__block *b);
@@ -2218,8 +2221,8 @@ PHX_PRIVATE void phx__detect_step(struct phx__detect *d, uint64_t now);
 /* A link is up or down. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__detect_link_down(struct phx__detect *d, uint32_t node);
-/* For a heartbeat, which counts as sent: when we send again at the latest, and if the peer is a monitor. */
-PHX_PRIVATE uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor);
+/* For a heartbeat, which counts as sent: within which time we send again. */
+PHX_PRIVATE uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now);
 /* Traffic on the link. Cheap: neither sets a timer. */
 PHX_PRIVATE void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now);
@@ -2653,8 +2656,8 @@ struct phx__message {
     int iov_count;
 };
 
-/* The caller's to drop: its body, or a new one with its bytes; NULL: no memory. */
-PHX_PRIVATE struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m);
+/* Its m->size bytes, and what follows them in a run. */
+PHX_PRIVATE void phx__post_flow_copy(const struct phx__message *m, uint8_t *to);
 /* Bytes of all its messages. */
 PHX_PRIVATE size_t phx__post_flow_message_bytes(const struct phx__message *m);
 /* Drops the first message of a run, so that the next one is the first: 1, or 0: there is none. With NAMES its
@@ -2712,7 +2715,6 @@ struct phx__flow_out {
     uint32_t first, count, capacity; /* capacity: 0 or a power of two */
     uint32_t gone, sweeps; /* records with `gone` set; how often they were dropped */
     struct phx__block *tail;         /* heads and small payloads are encoded here */
-    uint32_t tail_size;
     size_t bytes;           /* of all records' frames */
     size_t flying;          /* of the frames base..sent - 1 */
     size_t window;          /* what the target allows */
@@ -2870,7 +2872,8 @@ struct phx__waiter {
 struct phx__queued {
     struct phx__queued *prev, *next;
     uint32_t place; /* in phx__post_store.tokens */
-    struct phx__message message; /* with a body of its own; a run that came back is one queued message */
+    struct phx__block *home;     /* in which it stands, perhaps with others */
+    struct phx__message message; /* with a body that it holds; a run that came back is one queued message */
 };
 
 /* What a multicast's messages have in common. Each message and each outcome not reported yet refers to it. */
@@ -2923,6 +2926,7 @@ struct phx__post_store {
     struct phx__map waiting; /* names in some list of waiters */
     struct phx__tokens tokens;
     struct phx__box *recent; /* the one found last */
+    struct phx__block *tail; /* where LOCAL messages stand; NULL: none so far */
     size_t held_bytes;       /* of all mailboxes but LOCAL ones */
     uint32_t queued;         /* messages */
     struct phx__ring multicasts; /* all that have messages or outcomes left */
@@ -3095,8 +3099,15 @@ struct phx__post_peer {
     uint64_t idle_at;
 };
 
+/* What stays of a peer that is gone: what came of its flow is not to be taken again. */
+struct phx__post_past {
+    uint64_t life, epoch, next;
+    uint32_t returns;
+};
+
 /* By node, up to the highest that a message was sent to or through. */
 struct phx__post_node {
+    struct phx__post_past *past;    /* without a peer; or NULL */
     struct phx__post_peer *peer;    /* NULL: none so far */
     struct phx__post_source *ready; /* as a neighbour: the source in its circle that is served next */
 };
@@ -3247,6 +3258,8 @@ PHX_PRIVATE struct phx__post_peer *phx__post_sched_find(const struct phx__post *
 PHX_PRIVATE struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node);
 /* Its mailboxes and waiters must have been taken. */
 PHX_PRIVATE void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer);
+/* Of a peer that is gone the record becomes small, if nothing is under way. */
+PHX_PRIVATE void phx__post_sched_shrink(struct phx__post *p, uint32_t node);
 /* Back to the state of a node never sent to. Its flow must be empty. */
 PHX_PRIVATE void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer);
 /* What comes from the peer starts over with this epoch. */
@@ -3262,7 +3275,7 @@ PHX_PRIVATE void phx__post_sched_drop_part(struct phx__post *p, struct phx__flow
 PHX_PRIVATE void phx__post_sched_give_up(struct phx__post *p, struct phx__flow_in *in);
 /* node came back as another incarnation: nothing was tried there. */
 PHX_PRIVATE void phx__post_sched_reborn(struct phx__post *p, uint32_t node);
-/* The node is a neighbour no more: what went through it must ask again. */
+/* The node is forgotten: what went through it must ask again. */
 PHX_PRIVATE void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr);
 
 /* Something must be tried again: at that time; 0: when some memory may be free. */
@@ -3331,8 +3344,8 @@ PHX_PRIVATE void phx__post_box_run_rooms(struct phx__post *p); /* serves those w
 
 /* Moves a mailbox to where its name is. It may be freed. */
 PHX_PRIVATE void phx__post_box_route(struct phx__post *p, struct phx__box *b);
-/* Frees an empty mailbox; who waits for it may try. */
-PHX_PRIVATE void phx__post_box_remove(struct phx__post *p, struct phx__box *b);
+/* Nothing is queued any more. The mailbox may be freed. */
+PHX_PRIVATE void phx__post_box_emptied(struct phx__post *p, struct phx__box *b);
 /* One more frame in the peer's flow has messages of the mailbox; with NAMES each message is counted. */
 PHX_PRIVATE void phx__post_box_flies(struct phx__post *p, struct phx__box *b);
 /* One of these has ended. */
@@ -3496,18 +3509,12 @@ PHX_PRIVATE int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struc
 /* include "base/addr.h" */
 
 struct phx__node_samehost {
-    int enabled;           /* 0 or 1: cfg.same_host; the rest begins as zero */
     uint32_t wanted, told; /* bits of listeners: their companion is to be opened; why it was not is logged */
 };
 
-PHX_PRIVATE void phx__node_samehost_add(struct phx__node_samehost *s, uint32_t listener); /* below 32 */
-/* Is a companion of this listener to be opened? */
-PHX_PRIVATE int phx__node_samehost_wants(const struct phx__node_samehost *s, uint32_t listener);
-/* That was tried, and this is the result. 1: log the error. *again: when to try once more, or UINT64_MAX. */
+/* One was to be opened, with this result. 1: log the error. *again: when to try once more, or UINT64_MAX. */
 PHX_PRIVATE int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err,
                                          int can_log, uint64_t now, uint64_t *again);
-/* Is the way within this host to be tried before TCP? */
-PHX_PRIVATE int phx__node_samehost_may_dial(const struct phx__node_samehost *s, const struct phx_address *to);
 /* A dialled link within this host was closed for this reason: may TCP lead to another node? */
 PHX_PRIVATE int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason);
 
@@ -3688,7 +3695,6 @@ PHX_PRIVATE void phx__node_handover_due(struct phx__node_handover *h, uint64_t n
 /* Releases all own names but those that are being handed. */
 PHX_PRIVATE void phx__node_handover_release(struct phx__node_handover *h);
 PHX_PRIVATE void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node); /* failed or left */
-PHX_PRIVATE void phx__node_handover_end(struct phx__node_handover *h); /* hands no more: releases all */
 /* 0 or PHX_EPROTO. */
 PHX_PRIVATE int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__frame *f);
 
@@ -3874,7 +3880,6 @@ struct phx__log {
 };
 
 struct phx__step {
-    struct phx__log log;
     int active;     /* 1: phx_step is on the stack, 2: phx_busy or phx_free */
     int free_later; /* phx_free was called within it */
     int more;       /* the next step should come at once */
@@ -3890,6 +3895,7 @@ struct phx__step {
     uint32_t granted; /* callbacks since it was asked */
     uint32_t told;    /* on_node so far, ever */
     int timed, slow;  /* began is of this step; the next step times the first one, too */
+    struct phx__log log;
 };
 
 /* Copies of what cfg points to. */
@@ -3902,6 +3908,9 @@ struct phx__own {
 };
 
 struct phx {
+    uint64_t now; /* of this step; what the rooms keep is a copy */
+    struct phx__links links;
+    struct phx__leave leave;
     struct phx_config cfg; /* pointers in it point into this node's own copies, below */
     struct phx__mem mem;
     struct phx_os os; /* the recorder's, if there is one; else own.world */
@@ -3927,13 +3936,10 @@ struct phx {
     struct phx_id self;
     struct phx__own own;
 
-    uint64_t now; /* of this step; what the rooms keep is a copy */
     struct phx__step step;
     struct phx__news news;
-    struct phx__links links;
     struct phx__listeners listeners;
     struct phx__peers peers;
-    struct phx__leave leave;
     struct phx_stats stats; /* what the node itself counts; phx_stats adds what the rooms do */
 };
 
@@ -4043,16 +4049,16 @@ PHX_PRIVATE void phx__node_record_open(phx *p, const struct phx_config *cfg);
 struct phx__text {
     char *out;
     size_t capacity, size; /* size: of the whole text, also where it did not fit */
+    const phx *p;
 };
-/* In a format %s is a string and %u a uint64_t; nothing else. */
+/* In a format %s is a string, %u a uint64_t, %i a struct phx_id *, %a a struct phx_address * ("adopted" if it
+ * is none), and %n the index of a node: its label if that is known, or its id; "?" is PHX__NONE. */
 PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
 PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */
 PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
 /* One line for the host, which gets it where other callbacks are: a room must not be called while it logs. */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is */
-/* What lines for people call a node: its label if that is known, or its id; "?" if it is PHX__NONE. */
-PHX_PRIVATE const char *phx__node_called(const phx *p, uint32_t node, char out[PHX_ID_TEXT]);
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
@@ -4073,8 +4079,8 @@ PHX_PRIVATE uint32_t phx__node_calls(phx *p, int share); /* see `calls` in post/
 
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is it that link of its peer? */
-/* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
-PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
+/* The link behind this one, or the first one (NULL), closed or not; NULL: none is left. */
+PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, const struct phx__link *before);
 PHX_PRIVATE uint32_t phx__node_next(phx *p, const struct phx_id *id); /* the next hop, or PHX__NONE */
 
 /* ---- dead.c ---------------------------------------------------------------------------------- */
@@ -4212,7 +4218,7 @@ static void *mem_default(void *world, void *old, size_t old_size, size_t new_siz
     return old == NULL ? malloc(new_size) : realloc(old, new_size);
 }
 
-void phx__mem_init(struct phx__mem *m, const struct phx_alloc *alloc, size_t limit)
+PHX__COLD void phx__mem_init(struct phx__mem *m, const struct phx_alloc *alloc, size_t limit)
 {
     memset(m, 0, sizeof *m);
     m->alloc.alloc = mem_default;
@@ -4315,9 +4321,8 @@ void phx__mem_put(struct phx__mem *m, void *p, size_t size)
 void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
 {
     volatile unsigned char *bytes = p; /* a plain memset before a free is left out by compilers */
-    size_t i;
 
-    for (i = 0; p != NULL && i < size; i++)
+    for (size_t i = 0; p != NULL && i < size; i++)
         bytes[i] = 0;
     phx__mem_put(m, p, size);
 }
@@ -4375,7 +4380,7 @@ void phx__mem_drop_spares(struct phx__mem *m, uint64_t before)
     }
 }
 
-void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
+PHX__COLD void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
 {
     void *old, *less;
 
@@ -4740,7 +4745,7 @@ void phx__timer_init(struct phx__timers *t, struct phx__mem *mem)
     t->free_list = PHX__NONE; /* 0 is a handle */
 }
 
-void phx__timer_free(struct phx__timers *t)
+PHX__COLD void phx__timer_free(struct phx__timers *t)
 {
     phx__mem_put(t->mem, t->at, t->capacity * sizeof *t->at);
     phx__mem_put(t->mem, t->heap, t->heap_capacity * sizeof *t->heap);
@@ -4793,7 +4798,7 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
     t->free_list = handle;
 }
 
-void phx__timer_fit(struct phx__timers *t)
+PHX__COLD void phx__timer_fit(struct phx__timers *t)
 {
     while (t->count > 0 && TIMER_KIND(&t->at[t->count - 1]) == TIMER_DROPPED)
         t->count--;
@@ -5040,9 +5045,8 @@ int phx__sha_equal(const uint8_t a[32], const uint8_t b[32])
 {
     /* volatile: a loop left at the first difference would tell a forger how many bytes are right. */
     volatile uint8_t differ = 0;
-    int i;
 
-    for (i = 0; i < 32; i++)
+    for (int i = 0; i < 32; i++)
         differ = (uint8_t)(differ | (a[i] ^ b[i]));
     return differ == 0;
 }
@@ -5068,6 +5072,8 @@ int phx__sha_equal(const uint8_t a[32], const uint8_t b[32])
  * A release callback may run inside a drop. The code here is done with the structures at that moment, so the
  * callback may push to the very queue that is being emptied. */
 /* include "base/buf.h" */
+
+#define BUF_TAIL_FIRST 4096u
 
 /* ---- Reader */
 
@@ -5132,14 +5138,6 @@ uint64_t phx__buf_get_u64(struct phx__reader *r)
     const uint8_t *p = phx__buf_get_bytes(r, 8);
 
     return p == NULL ? 0 : phx__buf_load_u64(p);
-}
-
-void phx__buf_get_u64s(struct phx__reader *r, uint64_t *out, size_t count)
-{
-    const uint8_t *p = phx__buf_get_bytes(r, 8 * count);
-
-    for (size_t i = 0; i < count; i++)
-        out[i] = p == NULL ? 0 : phx__buf_load_u64(p + 8 * i);
 }
 
 void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size)
@@ -5221,10 +5219,7 @@ uint8_t *phx__buf_store_u64(uint8_t *p, uint64_t v)
 
 void phx__buf_put_u64(struct phx__writer *w, uint64_t v)
 {
-    uint8_t *p = buf_claim(w, 8);
-
-    if (p != NULL)
-        (void)phx__buf_store_u64(p, v);
+    phx__buf_put_u64s(w, &v, 1);
 }
 
 void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
@@ -5355,6 +5350,22 @@ void phx__buf_place_drop(struct phx__place *p)
 {
     phx__buf_block_drop(p->block);
     memset(p, 0, sizeof *p);
+}
+
+struct phx__block *phx__buf_block_tail(struct phx__mem *mem, struct phx__block **tail, size_t need,
+                                       size_t most)
+{
+    struct phx__block *b = *tail;
+    size_t size = b == NULL ? BUF_TAIL_FIRST : PHX__MIN(2 * b->capacity, most);
+
+    if (b != NULL && b->refs == 1)
+        b->used = 0; /* nobody needs what is in it any more */
+    if (b != NULL && b->capacity - b->used >= need)
+        return b;
+    if ((b = phx__buf_block_new(mem, PHX__MAX(size, need))) == NULL)
+        return NULL;
+    phx__buf_block_drop(*tail);
+    return *tail = b;
 }
 
 /* ---- Queues of slices. count of them lie in the ring from `first` on; bytes is the sum of their sizes. */
@@ -5502,7 +5513,7 @@ void phx__id_init(struct phx__ids *ids, struct phx__mem *mem, uint32_t limit)
     phx__map_init(&ids->places, mem);
 }
 
-void phx__id_free(struct phx__ids *ids)
+PHX__COLD void phx__id_free(struct phx__ids *ids)
 {
     phx__mem_put(ids->mem, ids->at, ids->capacity * sizeof *ids->at);
     phx__mem_put(ids->mem, ids->used, ids->used_capacity * sizeof *ids->used);
@@ -5543,13 +5554,12 @@ int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
     ids->at[i] = *id;
     ids->used[i] = 1;
     ids->count++;
-    if (i == ids->size)
-        ids->size++;
+    ids->size += i == ids->size;
     *index = i;
     return 0;
 }
 
-void phx__id_drop(struct phx__ids *ids, uint32_t index)
+PHX__COLD void phx__id_drop(struct phx__ids *ids, uint32_t index)
 {
     PHX_ASSERT(index < ids->size && ids->used[index]);
     /* The id is wiped so that a room which kept the index sees nobody there, and not the old node. */
@@ -5559,7 +5569,7 @@ void phx__id_drop(struct phx__ids *ids, uint32_t index)
     ids->count--;
 }
 
-uint32_t phx__id_fit(struct phx__ids *ids)
+PHX__COLD uint32_t phx__id_fit(struct phx__ids *ids)
 {
     while (ids->size > 0 && !ids->used[ids->size - 1])
         ids->size--;
@@ -5600,12 +5610,7 @@ const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT])
  *
  * Addresses on the wire come from peers and are dialled and logged later. So a path is accepted only if a
  * user could have written it: absolute, whole, and without control characters, which would let a peer forge
- * lines in our log.
- *
- *      none    0
- *      unix    1   u8 length   path, without its NUL
- *      v4      4   4 bytes     u16 port
- *      v6      6   16 bytes    u16 port
+ * lines in our log. What they are as bytes is said in addr.h.
  *
  * No call here asks the system anything: inet_pton and inet_ntop only read and print. */
 /* include "base/addr.h" */
@@ -5906,12 +5911,9 @@ PHX__COLD int phx__addr_get(struct phx__reader *r, struct phx_address *a)
     }
     if (got.family == PHX_UNIX) {
         n = phx__buf_get_u8(r);
-        good = n < sizeof got.path; /* room for the final NUL, which got has already */
-        if (good) {
-            phx__buf_get_copy(r, got.path, n);
-            /* A NUL inside would make it shorter than was said. */
-            good = n > 0 && addr_path_length(got.path, sizeof got.path) == n;
-        }
+        phx__buf_get_copy(r, got.path, PHX__MIN(n, sizeof got.path - 1)); /* the final NUL is there already */
+        /* A NUL inside would make it shorter than was said. */
+        good = n > 0 && addr_path_length(got.path, sizeof got.path) == n;
     } else if (addr_ip_size(&got) > 0) {
         phx__buf_get_copy(r, got.ip, addr_ip_size(&got));
         got.port = phx__buf_get_u16(r);
@@ -6094,9 +6096,6 @@ void phx__ratelimit_clear(struct phx__ratelimit *l, uint64_t key)
  *
  * Keys and MACs are the business of link, whether an entry is news that of route. A number that is odd but
  * possible, such as a distance of 254, is accepted here.
- *
- *      bytes -> phx__wire_parse -> struct phx__frame -> phx__wire_link_get -> struct phx__X
- *      struct phx__X -> phx__wire_link_put -> one whole frame at the writer's end
  *
  * Two rules keep the format able to grow. Unknown bits in flags mean nothing and are ignored, so that a later
  * version may give them a meaning that older nodes can do without. Everything else unknown is an error: a new
@@ -6334,18 +6333,6 @@ static int wire_count_run(struct phx__data *d, int flags)
 
 /* ---- DATA */
 
-static void wire_put_ids(struct phx__writer *w, const struct phx_id *target, const struct phx_id *source)
-{
-    phx__buf_put_bytes(w, target, sizeof *target);
-    phx__buf_put_bytes(w, source, sizeof *source);
-}
-
-static void wire_get_ids(struct phx__reader *r, struct phx_id *target, struct phx_id *source)
-{
-    phx__buf_get_copy(r, target, sizeof *target);
-    phx__buf_get_copy(r, source, sizeof *source);
-}
-
 /* Is `size` a possible payload? With FIRST the total is known: the last fragment completes it, others leave
  * something to come. Only an empty message has an empty fragment. */
 static int wire_payload_fits(int flags, size_t size, uint64_t total)
@@ -6366,7 +6353,8 @@ void phx__wire_data_put(struct phx__writer *w, const struct phx__data *d, int fl
     size_t start = phx__wire_begin(w, PHX__DATA, flags, hops);
 
     PHX_ASSERT((flags & (int)PHX__DATA_RUN) != 0 || wire_payload_fits(flags, d->size, d->total));
-    wire_put_ids(w, &d->target, &d->source);
+    phx__buf_put_bytes(w, &d->target, sizeof d->target);
+    phx__buf_put_bytes(w, &d->source, sizeof d->source);
     phx__buf_put_u64s(w, words, first ? 6 : 2);
     if (first && (flags & (int)PHX__DATA_SEEN) != 0)
         phx__buf_put_u32(w, d->seen);
@@ -6389,9 +6377,12 @@ static void wire_get_data_head(struct phx__reader *r, int flags, struct phx__dat
     int first = (flags & (int)PHX__DATA_FIRST) != 0, seen = first && (flags & (int)PHX__DATA_SEEN) != 0;
     uint64_t v[6] = { 0 };
     struct phx_id ends[2];
+    const uint8_t *p;
 
     phx__buf_get_copy(r, ends, sizeof ends);
-    phx__buf_get_u64s(r, v, first ? 6 : 2);
+    p = phx__buf_get_bytes(r, first ? 48 : 16); /* one look at the bounds: on the way of every message */
+    for (size_t i = 0; p != NULL && i < (first ? 6 : 2); i++)
+        v[i] = phx__buf_load_u64(p + 8 * i);
     *d = (struct phx__data){ ends[0], ends[1], v[0], v[1], v[2], v[3], v[4], v[5],
                              seen ? phx__buf_get_u32(r) : 0, 0, NULL, 0 };
 }
@@ -6519,7 +6510,8 @@ void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int
 
     flags |= wire_ack_flags(a);
     start = phx__wire_begin(w, PHX__ACK, flags, hops);
-    wire_put_ids(w, &a->target, &a->source);
+    phx__buf_put_bytes(w, &a->target, sizeof a->target);
+    phx__buf_put_bytes(w, &a->source, sizeof a->source);
     phx__buf_put_u64(w, a->epoch);
     phx__buf_put_u64(w, a->next);
     phx__buf_put_u32(w, a->window);
@@ -6584,7 +6576,8 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
     memset(a, 0, sizeof *a);
     if (phx__wire_open(f, PHX__ACK, &r) != 0)
         return PHX_EPROTO;
-    wire_get_ids(&r, &a->target, &a->source);
+    phx__buf_get_copy(&r, &a->target, sizeof a->target);
+    phx__buf_get_copy(&r, &a->source, sizeof a->source);
     a->epoch = phx__buf_get_u64(&r);
     a->next = phx__buf_get_u64(&r);
     a->window = phx__buf_get_u32(&r);
@@ -6635,14 +6628,6 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
 
 /* ---- Cards */
 
-/* Without a table: there may be 100,000 of them. */
-static void wire_get_claim(struct phx__reader *r, struct phx__claim *c)
-{
-    c->first = phx__buf_get_u64(r);
-    c->last = phx__buf_get_u64(r);
-    c->epoch = phx__buf_get_u64(r);
-}
-
 size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
 {
     PHX_ASSERT(address_count <= PHX__CARD_ADDRESSES && claim_count <= PHX__CARD_CLAIMS);
@@ -6650,8 +6635,8 @@ size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
            + (size_t)claim_count * WIRE_CLAIM;
 }
 
-void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *head,
-                              const struct phx__claim *claims)
+PHX__COLD void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *head,
+                                        const struct phx__claim *claims)
 {
     size_t at;
 
@@ -6683,12 +6668,10 @@ void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *hea
 /* Ascending and disjoint: each begins above the end of the one before, and names need not sort them. */
 static int wire_claims_are_sound(const struct phx__card *card)
 {
-    struct phx__reader r;
-    struct phx__claim c, before = {0, 0, 0};
+    struct phx__claim c, before = { 0, 0, 0 };
 
-    phx__buf_reader_init(&r, card->claims, card->claim_count * (size_t)WIRE_CLAIM);
     for (uint32_t i = 0; i < card->claim_count; i++) {
-        wire_get_claim(&r, &c);
+        phx__wire_route_claim(card, i, &c);
         /* Epoch 0 is below every claim ever made, so no node can have made this one. */
         if (c.first > c.last || c.epoch == 0 || (i > 0 && c.first <= before.last))
             return 0;
@@ -6707,7 +6690,7 @@ int phx__wire_route_label_is_sound(const char *label, size_t size)
 
 /* The counts are compared with their limits before anything is multiplied by them, and the bytes of the
  * claims are asked for at once, so a claim_count that the card has no bytes for costs nothing. */
-int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card)
+PHX__COLD int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card)
 {
     struct phx__reader r;
     const uint8_t *label;
@@ -6739,11 +6722,12 @@ int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card 
 
 void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out)
 {
-    struct phx__reader r;
+    const uint8_t *at = card->claims + i * (size_t)WIRE_CLAIM; /* they are all there, 100,000 perhaps */
 
     PHX_ASSERT(i < card->claim_count);
-    phx__buf_reader_init(&r, card->claims + i * (size_t)WIRE_CLAIM, WIRE_CLAIM);
-    wire_get_claim(&r, out);
+    out->first = phx__buf_load_u64(at);
+    out->last = phx__buf_load_u64(at + 8);
+    out->epoch = phx__buf_load_u64(at + 16);
 }
 
 static const struct phx__field wire_card_part[] = {
@@ -6761,7 +6745,7 @@ static int wire_card_part_is_sound(const struct phx__card_part *c)
     return c->size <= c->total && c->offset <= c->total - c->size;
 }
 
-void phx__wire_route_put_card_part(struct phx__writer *w, const struct phx__card_part *c)
+PHX__COLD void phx__wire_route_put_card_part(struct phx__writer *w, const struct phx__card_part *c)
 {
     size_t start = phx__wire_begin(w, PHX__CARD, 0, 0);
 
@@ -6771,7 +6755,7 @@ void phx__wire_route_put_card_part(struct phx__writer *w, const struct phx__card
     phx__wire_end(w, start);
 }
 
-int phx__wire_route_get_card_part(const struct phx__frame *f, struct phx__card_part *c)
+PHX__COLD int phx__wire_route_get_card_part(const struct phx__frame *f, struct phx__card_part *c)
 {
     struct phx__reader r;
 
@@ -8721,7 +8705,8 @@ struct phx__tls {
     br_ec_impl ec;   /* the curves of the exchange */
     const char *why; /* known better than the engine's error tells */
     uint8_t *rest;   /* ciphertext that the stream did not take */
-    size_t rest_size, rest_taken, rest_capacity;
+    size_t rest_size, rest_taken;
+    uint32_t rest_capacity;
     uint8_t in[TLS_IN], out[TLS_OUT];
 };
 
@@ -9019,7 +9004,6 @@ void phx__tls_free(struct phx__tls *t)
 static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
 {
     size_t left = t->rest_size - t->rest_taken;
-    uint8_t *larger;
 
     if (size == 0)
         return 0;
@@ -9029,12 +9013,8 @@ static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
         memmove(t->rest, t->rest + t->rest_taken, left);
     t->rest_taken = 0;
     t->rest_size = left;
-    if (left + size > t->rest_capacity) {
-        if ((larger = phx__mem_resize(t->set->mem, t->rest, t->rest_capacity, left + size)) == NULL)
-            return PHX_ENOMEM;
-        t->rest = larger;
-        t->rest_capacity = left + size;
-    }
+    if (phx__mem_grow(t->set->mem, &t->rest, &t->rest_capacity, (uint32_t)(left + size), 1) != 0)
+        return PHX_ENOMEM;
     memcpy(t->rest + left, data, size);
     t->rest_size += size;
     return 0;
@@ -9392,8 +9372,7 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
             o->dry = 1;
             if (o->stream.bytes > 0 || o->tail == NULL || o->tail->refs > 1)
                 return 0;
-            /* All is written: the block is used again, but not a large one, or each idle link of a hub would
-             * hold one. */
+            /* All is written: the block is used again, unless it is large: an idle link keeps little. */
             o->tail->used = 0;
             if (o->tail->capacity > OUT_TAIL) {
                 phx__buf_block_drop(o->tail);
@@ -10968,10 +10947,11 @@ PHX__COLD int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem
  *    us for j. If w is only as near as we are, w's own entry for j is needed. Then no node waits for ever: a
  *    node decides in one go what to advertise to whom, so when w's entries for v and for j reach us, w has
  *    already decided about (j, v): w has advertised v to j, or relies on an x that had decided before w. Time
- *    does not run in circles, so the first node in that chain has advertised. A loss may break the chain;
- *    after it only a w that is strictly nearer counts. If a link is replaced, or comes back before its loss
- *    was advertised, everything that was advertised over the old link is advertised again (route_relinked):
- *    it may be lost, and others may rely on us for that.
+ *    does not run in circles, so the first node in that chain has advertised. Not so where w has put j
+ *    off, or has told us first as our link is new (advert.c): if we have told w the same, it may wait for us,
+ *    and does not count. A loss may break the chain; after it only a w that is strictly nearer counts. If a
+ *    link is replaced, or comes back before its loss was advertised, everything that was advertised over the
+ *    old link is advertised again (route_relinked): it may be lost, and others may rely on us for that.
  *
  * 3. NO LOST UPDATE IS FINAL. Each heartbeat carries a digest of the table. Two neighbours that are both
  *    quiet and disagree twice exchange summaries and advertise to each other what differs.
@@ -12077,6 +12057,14 @@ int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
     return n != NULL && n->neighbours > 1 + behind;
 }
 
+/* Have we told w of this way? Then w may rely on us for others, as we would on w. */
+static int advert_is_told(const struct phx__dest *d, uint32_t w)
+{
+    const struct phx__advertised *t = phx__route_table_advertised(d, w);
+
+    return t != NULL && t->seq >= d->seq && t->hops <= d->hops;
+}
+
 /* Will j be sent a route to v as good as ours, or better, by another node? The rules are in the essay. */
 static int advert_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j, int strict)
 {
@@ -12096,7 +12084,8 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     for (i = 0; i < d->offer_count; i++) {
         h = &offer[i];
         if (h->nbr != j->node && h->seq >= d->seq && h->hops <= d->hops
-            && advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1))
+            && advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1)
+            && (h->hops < d->hops || !advert_is_told(d, h->nbr)))
             return 1;
     }
     return 0;
@@ -13003,7 +12992,7 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
 }
 
 /* NULL: no memory, and nothing has changed. */
-static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t node)
+PHX__COLD static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t node)
 {
     struct phx__detect_link *l;
 
@@ -13020,7 +13009,7 @@ static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t 
     return l;
 }
 
-int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l;
 
@@ -13068,11 +13057,10 @@ PHX__COLD void phx__detect_link_down(struct phx__detect *d, uint32_t node)
     detect_fill_monitors(d);
 }
 
-uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor)
+uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l = phx__detect_link_of(d, node);
 
-    *monitor = l != NULL && l->monitor;
     if (l == NULL)
         return d->limits.interval_us;
     l->sent_at = detect_clock(d, now);
@@ -13346,15 +13334,13 @@ static int index_item_get(const struct phx__names_of *of, uint32_t node, uint32_
 /* Appends a segment, or lengthens the last one. */
 static int index_emit(struct phx__names_index *x, uint64_t first, uint64_t last, uint32_t owner)
 {
-    const struct phx__names_segment one = { first, last, owner };
-
     if (x->count > 0 && x->at[x->count - 1].owner == owner && x->at[x->count - 1].last + 1 == first) {
         x->at[x->count - 1].last = last;
         return 0;
     }
     if (phx__mem_grow(x->mem, &x->at, &x->capacity, x->count + 1, sizeof *x->at) != 0)
         return PHX_ENOMEM;
-    x->at[x->count++] = one;
+    x->at[x->count++] = (struct phx__names_segment){ first, last, owner };
     return 0;
 }
 
@@ -13743,54 +13729,46 @@ static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t
     return gaps + 1;
 }
 
-/* Fills the gaps of first..last with claims; claims i..j-1 meet the range and there is room for `gaps` more.
- * Works from the top down, so nothing moves twice. */
-static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
-                       struct phx__claim want)
+/* Puts a claim behind those from..out - 1, or into the last of these: how many more they are. */
+static uint32_t names_emit(struct phx__claim *at, uint32_t from, uint32_t out, struct phx__claim c)
 {
-    struct phx__claim *at = own->at, gap = want;
-    uint32_t out = j + gaps;
+    int joins = out > from && at[out - 1].last + 1 == c.first && at[out - 1].epoch == c.epoch;
 
-    memmove(at + out, at + j, (own->count - j) * sizeof *at);
-    own->count += gaps;
-    while (out > i) {
-        if (j == i || at[j - 1].last < gap.last) {
-            gap.first = j == i ? want.first : at[j - 1].last + 1;
-            at[--out] = gap;
-        }
-        if (j > i) {
-            struct phx__claim held = at[--j]; /* out may be its own place */
-            at[--out] = held;
-            gap.last = held.first - 1; /* wraps only at name 0, and then nothing is left to do */
-        }
-    }
+    if (joins)
+        at[out - 1].last = c.last;
+    else
+        at[out] = c;
+    return !joins;
 }
 
-/* Joins neighbours of the same epoch among the own claims from..to - 1. */
-static void names_join(struct phx__names_of *own, uint32_t from, uint32_t to)
+/* Fills the gaps that own claims i..j - 1 leave in a new one, for which there is room. raises: those that it
+ * meets or touches get its epoch. Neighbours of one epoch become one claim. */
+PHX__COLD static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
+                                 const struct phx__claim *want, int raises)
 {
-    uint32_t i, out = from;
+    uint32_t in = i + gaps, out = i;
+    struct phx__claim gap = *want;
+    int open = 1; /* something of it is left to fill */
 
-    for (i = from + 1; i < to; i++) {
-        struct phx__claim *end = &own->at[out];
-        if (end->last + 1 == own->at[i].first && end->epoch == own->at[i].epoch)
-            end->last = own->at[i].last;
-        else
-            own->at[++out] = own->at[i];
+    memmove(own->at + in, own->at + i, (own->count - i) * sizeof *own->at);
+    for (own->count += gaps; in < j + gaps; in++) {
+        struct phx__claim held = own->at[in]; /* out may be its own place */
+        gap.last = held.first <= want->last ? held.first - 1 : want->last; /* unused at name 0 */
+        if (open && held.first > gap.first)
+            out += names_emit(own->at, i, out, gap);
+        open &= held.last < want->last;
+        if (raises && (held.last >= want->first || held.last + 1 == want->first)
+            && (held.first <= want->last || held.first - 1 == want->last))
+            held.epoch = want->epoch;
+        out += names_emit(own->at, i, out, held);
+        gap.first = PHX__MAX(held.last + 1, want->first);
     }
-    if (++out == to)
-        return;
-    memmove(own->at + out, own->at + to, (own->count - to) * sizeof *own->at);
-    own->count -= to - out;
-}
-
-/* Those of the own claims from..to - 1 that a new one meets or touches get its epoch. */
-static void names_raise(struct phx__names_of *own, const struct phx__claim *want, uint32_t from, uint32_t to)
-{
-    for (uint32_t i = from; i < to; i++)
-        if ((own->at[i].last >= want->first || own->at[i].last + 1 == want->first)
-            && (own->at[i].first <= want->last || own->at[i].first - 1 == want->last))
-            own->at[i].epoch = want->epoch;
+    gap.last = want->last;
+    if (open)
+        out += names_emit(own->at, i, out, gap);
+    if (out < in)
+        memmove(own->at + out, own->at + in, (own->count - in) * sizeof *own->at);
+    own->count -= in - out;
 }
 
 static void names_see_epoch(struct phx__names *n, uint64_t epoch)
@@ -13883,7 +13861,7 @@ static void names_differ(struct phx__names *n, uint32_t node, const struct phx__
 }
 
 /* Takes over the memory of new. */
-static void names_replace(struct phx__names *n, uint32_t node, const struct phx__names_of *new)
+PHX__COLD static void names_replace(struct phx__names *n, uint32_t node, const struct phx__names_of *new)
 {
     struct phx__names_of *of = &n->of[node];
 
@@ -13901,7 +13879,7 @@ void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids
     *n = (struct phx__names){ .mem = mem, .ids = ids, .index = { .mem = mem, .ids = ids } };
 }
 
-void phx__names_free(struct phx__names *n)
+PHX__COLD void phx__names_free(struct phx__names *n)
 {
     phx__names_join_pages(n);
     for (uint32_t node = 0; node < n->capacity; node++)
@@ -13935,13 +13913,9 @@ PHX__COLD int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t l
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
     j = names_past(own, i, last);
-    names_fill(own, i, j, gaps, want);
-    j += gaps;
     j += j < own->count;
     i -= i > 0;
-    if (want.epoch == n->epoch_max && !n->keep)
-        names_raise(own, &want, i, j);
-    names_join(own, i, j);
+    names_fill(own, i, j, gaps, &want, want.epoch == n->epoch_max && !n->keep);
     names_close(n, own, i, was);
     names_change(n, first, last);
     names_grew(n, PHX__SELF, first, last);
@@ -13990,11 +13964,11 @@ PHX__COLD int phx__names_release(struct phx__names *n, uint64_t first, uint64_t 
     return 1;
 }
 
-int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card)
+PHX__COLD int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card)
 {
     struct phx__names_of theirs = { NULL, 0, 0, 0, 0 };
     uint32_t i, count = card->flags & PHX__CARD_LEFT ? 0 : card->claim_count;
-    int changed;
+    int same, changed;
 
     PHX_ASSERT(node != PHX__SELF && node != PHX__NONE && count <= PHX__CARD_CLAIMS);
     phx__names_join_pages(n);
@@ -14010,13 +13984,10 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     }
     theirs.dead = n->of[node].dead;
     /* Cards come again for other reasons than names: ours never lose against what is known. */
-    if (count == n->of[node].count
-        && (count == 0 || memcmp(theirs.at, n->of[node].at, count * sizeof *theirs.at) == 0)) {
-        phx__mem_put(n->mem, theirs.at, count * sizeof *theirs.at);
-        return 0;
-    }
-    changed = theirs.dead ? 0 : names_contest(n, node, &theirs);
-    if (changed < 0) {
+    same = count == n->of[node].count
+           && (count == 0 || memcmp(theirs.at, n->of[node].at, count * sizeof *theirs.at) == 0);
+    changed = same || theirs.dead ? 0 : names_contest(n, node, &theirs);
+    if (same || changed < 0) {
         phx__mem_put(n->mem, theirs.at, count * sizeof *theirs.at);
         return changed;
     }
@@ -14026,7 +13997,7 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     return changed;
 }
 
-int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
+PHX__COLD int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
 {
     const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
     int changed = 0;
@@ -14046,7 +14017,7 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     return changed;
 }
 
-void phx__names_trim(struct phx__names *n, uint32_t node)
+PHX__COLD void phx__names_trim(struct phx__names *n, uint32_t node)
 {
     struct phx__names_of *of = node < n->capacity ? &n->of[node] : NULL;
     struct phx__claim *rest;
@@ -14064,7 +14035,7 @@ void phx__names_trim(struct phx__names *n, uint32_t node)
     n->dead_version++;
 }
 
-void phx__names_forget(struct phx__names *n, uint32_t node)
+PHX__COLD void phx__names_forget(struct phx__names *n, uint32_t node)
 {
     const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
 
@@ -14159,15 +14130,13 @@ uint64_t phx__names_epoch(struct phx__names *n, uint64_t first, uint64_t last)
 int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                     uint64_t epoch, struct phx_range *out)
 {
-    uint32_t i;
+    const struct phx__names_of *of = node < n->capacity ? &n->of[node] : NULL;
     int err;
 
     phx__names_join_pages(n);
-    i = node < n->capacity ? names_from(&n->of[node], range->first) : 0;
-    for (; node < n->capacity && i < n->of[node].count; i++) {
-        const struct phx__claim *c = &n->of[node].at[i];
-        uint64_t name = c->first > range->first ? c->first : range->first;
-        uint64_t end = c->last < range->last ? c->last : range->last;
+    for (uint32_t i = of == NULL ? 0 : names_from(of, range->first); of != NULL && i < of->count; i++) {
+        const struct phx__claim *c = &of->at[i];
+        uint64_t name = PHX__MAX(c->first, range->first), end = PHX__MIN(c->last, range->last);
         struct phx_range around = { 0, 0 };
         if (c->first > range->last)
             break;
@@ -14176,8 +14145,7 @@ int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range 
             if (err != 0)
                 return err;
             if (owner == node) {
-                out->first = name;
-                out->last = around.last < end ? around.last : end;
+                *out = (struct phx_range){ name, PHX__MIN(around.last, end) };
                 return 1;
             }
             if (around.last >= end) /* which may be the last name of all */
@@ -14187,7 +14155,7 @@ int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range 
     return 0;
 }
 
-int phx__names_take_conflict(struct phx__names *n, struct phx__names_conflict *out)
+PHX__COLD int phx__names_take_conflict(struct phx__names *n, struct phx__names_conflict *out)
 {
     if (n->conflict_count == 0)
         return 0;
@@ -14241,40 +14209,25 @@ static int lost_put(struct phx__names_lost *l, struct phx__names_lost_list *list
     return 0;
 }
 
-/* The parts of first..last that nobody alive claims. */
-static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_list *list, const struct phx_lost *like,
-                    uint64_t first, uint64_t last)
+/* The parts of a segment that nobody alive claims. */
+PHX__COLD static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_list *list,
+                              const struct phx__names_segment *dead)
 {
+    const struct phx_lost like = { { 0, 0 }, l->names->ids->at[dead->owner], l->since(l->ctx, dead->owner) };
     struct phx_range around;
+    uint64_t first;
     int err;
 
-    for (;;) {
+    for (first = dead->first;; first = around.last + 1) {
         uint32_t owner = phx__names_owner(l->names, first, &around, &err);
         if (err != 0)
             return err;
-        around.last = PHX__MIN(around.last, last);
-        if (owner == PHX__NONE && lost_put(l, list, like, first, around.last) != 0)
+        around.last = PHX__MIN(around.last, dead->last);
+        if (owner == PHX__NONE && lost_put(l, list, &like, first, around.last) != 0)
             return PHX_ENOMEM;
-        if (around.last == last)
+        if (around.last == dead->last)
             return 0;
-        first = around.last + 1;
     }
-}
-
-/* Goes through the index of the failed alone, segment by segment. */
-PHX__COLD static int lost_collect(struct phx__names_lost *l, const struct phx__names_index *dead,
-                        struct phx__names_lost_list *list)
-{
-    struct phx_lost like;
-    int err = 0;
-
-    memset(&like, 0, sizeof like);
-    for (uint32_t i = 0; i < dead->count && err == 0; i++) {
-        like.owner = l->names->ids->at[dead->at[i].owner];
-        like.since_us = l->since(l->ctx, dead->at[i].owner);
-        err = lost_cut(l, list, &like, dead->at[i].first, dead->at[i].last);
-    }
-    return err;
 }
 
 /* The parts of the names of from that are not in less, appended to list. */
@@ -14322,7 +14275,7 @@ PHX__COLD void phx__names_lost_free(struct phx__names_lost *l)
 }
 
 /* Do the changes touch no name that a failed node claims? */
-static int lost_is_untouched(const struct phx__names_lost *l)
+PHX__COLD static int lost_is_untouched(const struct phx__names_lost *l)
 {
     const struct phx__names_changes *c = &l->names->changes;
 
@@ -14349,10 +14302,10 @@ PHX__COLD static int lost_find(struct phx__names_lost *l)
     }
     if (l->dead_version != l->names->dead_version)
         err = phx__names_index_build(&l->dead, l->names->of, l->names->capacity, 1);
-    if (err == 0) {
+    if (err == 0)
         l->dead_version = l->names->dead_version;
-        err = lost_collect(l, &l->dead, &list);
-    }
+    for (uint32_t i = 0; err == 0 && i < l->dead.count; i++)
+        err = lost_cut(l, &list, &l->dead.at[i]);
     if (err != 0) {
         lost_drop(l, &list);
         return err;
@@ -16246,8 +16199,6 @@ PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, 
 
 /* Payloads up to here are copied behind their heads: one slice and one stream, not a block each. */
 #define FLOW_SMALL 4096u
-/* Tail blocks grow, so that a flow that is little used keeps little. */
-#define FLOW_TAIL_FIRST 4096u
 #define FLOW_TAIL_MOST 65536u
 /* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
@@ -16350,29 +16301,12 @@ void phx__post_flow_trim(struct phx__flow_out *o)
         return;
     phx__buf_block_drop(o->tail);
     o->tail = NULL;
-    o->tail_size = 0;
     phx__mem_put(o->mem, o->ring, o->capacity * sizeof *o->ring);
     o->ring = NULL;
     o->first = o->capacity = 0;
 }
 
 /* ---- Putting messages in */
-
-/* A block with `need` bytes free at its end. */
-static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
-{
-    size_t size = o->tail_size == 0 ? FLOW_TAIL_FIRST : o->tail_size;
-    struct phx__block *b = o->tail;
-
-    if (b != NULL && b->capacity - b->used >= need)
-        return b;
-    if ((b = phx__buf_block_new(o->mem, PHX__MAX(size, need))) == NULL)
-        return NULL;
-    phx__buf_block_drop(o->tail);
-    o->tail = b;
-    o->tail_size = (uint32_t)(size < FLOW_TAIL_MOST ? size * 2 : FLOW_TAIL_MOST);
-    return b;
-}
 
 static int flow_first_flags(const struct phx__flow_out *o)
 {
@@ -16387,7 +16321,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     /* Does the application wait for the outcome: a token, or memory to be released? */
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
     size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
-    struct phx__block *tail = flow_tail(o, head_size + inlined);
+    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, head_size + inlined, FLOW_TAIL_MOST);
     const struct phx__data d = { o->target, o->source, o->base + o->count, o->epoch, m->to, m->from, m->tag,
                                  m->size, o->seen, 0, NULL, size };
     struct phx__flow_record *r;
@@ -16439,8 +16373,7 @@ struct phx__message phx__post_flow_message_alone(const struct phx__message *m, s
     return one;
 }
 
-/* Its m->size bytes, and what follows them in a run. */
-static void flow_copy(const struct phx__message *m, uint8_t *to)
+void phx__post_flow_copy(const struct phx__message *m, uint8_t *to)
 {
     if (m->body != NULL) {
         if (m->size + m->rest_size > 0)
@@ -16452,14 +16385,15 @@ static void flow_copy(const struct phx__message *m, uint8_t *to)
             memcpy(to, m->iov[i].iov_base, m->iov[i].iov_len);
 }
 
-struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m)
+/* The caller's to drop: its body, or a new one with its bytes; NULL: no memory. */
+static struct phx__block *flow_body(struct phx__mem *mem, const struct phx__message *m)
 {
     struct phx__block *body;
 
     if (m->body != NULL)
         return phx__buf_block_hold(m->body);
     if ((body = phx__buf_block_new(mem, m->size)) != NULL) {
-        flow_copy(m, body->data);
+        phx__post_flow_copy(m, body->data);
         body->used = m->size;
     }
     return body;
@@ -16481,7 +16415,7 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 
     if (r == NULL)
         return PHX_ENOMEM;
-    flow_copy(m, flow_frame(r) + (r->head_size - size));
+    phx__post_flow_copy(m, flow_frame(r) + (r->head_size - size));
     if (!flow_is_plain(m) || r->head_size >= most)
         return 0;
     left = o->tail->capacity - o->tail->used;
@@ -16551,7 +16485,7 @@ int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
         return 0;
     if ((to = phx__post_flow_room(o, m->box, m->to, m->from, m->tag, m->size)) == NULL)
         return 0;
-    flow_copy(m, to);
+    phx__post_flow_copy(m, to);
     return 1;
 }
 
@@ -16599,7 +16533,7 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
         || (m->size <= FLOW_SMALL && m->multicast == NULL && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
     } else {
-        body = phx__post_flow_body(o->mem, m);
+        body = flow_body(o->mem, m);
         err = body == NULL ? PHX_ENOMEM : flow_put_large(o, m, body);
         phx__buf_block_drop(body); /* the records hold it now */
     }
@@ -16697,9 +16631,6 @@ uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t
     o->rto = flow_patience(o->rtt.smoothed);
     o->path.waited = 0;
     o->rto_at = o->flying > 0 ? now + PHX__MIN(o->rto, FLOW_RTO_LOOK) : PHX__NEVER;
-    /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
-    if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
-        o->tail->used = 0;
     return rtt;
 }
 
@@ -16806,7 +16737,8 @@ uint32_t phx__post_flow_last(const struct phx__flow_out *o)
  * size. */
 int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span)
 {
-    struct phx__block *tail = flow_tail(o, span * (size_t)(PHX__DATA_HEAD_MOST + 2));
+    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, span * (size_t)(PHX__DATA_HEAD_MOST + 2),
+                                                 FLOW_TAIL_MOST);
 
     o->open.box = NULL; /* what joins stands at the end of the tail */
     for (; tail != NULL && span > 0; index++, span--) {
@@ -16965,7 +16897,8 @@ int phx__post_tokens_take(struct phx__tokens *t, uint64_t token, struct phx__tok
  *
  * Two rules keep the order. While a mailbox has queued messages, each new one joins them, and they leave from
  * the front; so they are younger than all of that name in a flow, but for what came back, which stands before
- * the others. And messages to one name are in one node's flow at a time.
+ * the others. And messages to one name are in one node's flow at a time. A LOCAL mailbox stays when it is
+ * empty, and its messages share blocks: what a node sends to itself needs no memory in a steady state.
  *
  * Most sends find the mailbox without a search, because it is the one found last. A run that comes back stays
  * one queued message, which borrows its bytes, and goes into the next flow as a run: a window of small
@@ -16975,6 +16908,9 @@ int phx__post_tokens_take(struct phx__tokens *t, uint64_t token, struct phx__tok
 
 /* What a queued message costs beside its bytes, about: the struct, its block and the allocator's share. */
 #define STORE_OVERHEAD 192u
+/* What this node sends to itself, up to so many bytes, shares blocks, up to a size that base/mem.c keeps. */
+#define STORE_SMALL 4096u
+#define STORE_TAIL_MOST 131072u
 
 /* ---- Boxes */
 
@@ -17001,6 +16937,7 @@ void phx__post_store_free(struct phx__post_store *s)
     phx__map_free(&s->index);
     phx__map_free(&s->waiting);
     phx__post_tokens_drop(&s->tokens);
+    phx__buf_block_drop(s->tail);
     phx__post_store_init(s, s->mem);
 }
 
@@ -17097,23 +17034,29 @@ static void store_count(struct phx__post_store *s, struct phx__box *b, const str
     s->held_bytes += b->state != PHX__BOX_LOCAL ? bytes : 0;
 }
 
+/* A queued message stands in one block with its bytes, if those are not held already. */
 struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__box *b,
                                         struct phx__queued *before, const struct phx__message *m)
 {
-    struct phx__queued *q = phx__mem_get(s->mem, sizeof *q), **at = before == NULL ? &b->head : &before->next;
+    struct phx__queued *q, **at = before == NULL ? &b->head : &before->next;
+    size_t size = m->body == NULL ? m->size : 0, need = (sizeof *q + size + 7) / 8 * 8;
+    struct phx__block *home = b->state == PHX__BOX_LOCAL && size <= STORE_SMALL
+                              ? phx__buf_block_tail(s->mem, &s->tail, need, STORE_TAIL_MOST)
+                              : phx__buf_block_new(s->mem, need);
 
-    if (q == NULL)
+    if (home == NULL)
         return NULL;
-    q->message = *m;
+    if (home == s->tail)
+        phx__buf_block_hold(home);
+    q = (void *)(home->data + home->used);
+    home->used += need;
+    *q = (struct phx__queued){ .home = home, .prev = before, .next = *at, .message = *m };
     q->message.box = b;
-    if ((q->message.body = phx__post_flow_body(s->mem, m)) == NULL) {
-        phx__mem_put(s->mem, q, sizeof *q);
-        return NULL;
+    q->message.body = phx__buf_block_hold(m->body != NULL ? m->body : home);
+    if (m->body == NULL) {
+        phx__post_flow_copy(m, (uint8_t *)(q + 1));
+        q->message.data = (uint8_t *)(q + 1);
     }
-    if (m->body == NULL)
-        q->message.data = q->message.body->data;
-    q->prev = before;
-    q->next = *at;
     *at = q;
     *(q->next == NULL ? &b->tail : &q->next->prev) = q;
     store_count(s, b, q, 0);
@@ -17131,7 +17074,7 @@ void phx__post_store_note(struct phx__post_store *s, struct phx__queued *q)
 
 void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q)
 {
-    struct phx__block *body = q->message.body;
+    struct phx__block *body = q->message.body, *home = q->home;
 
     *(q->prev == NULL ? &b->head : &q->prev->next) = q->next;
     *(q->next == NULL ? &b->tail : &q->next->prev) = q->prev;
@@ -17140,7 +17083,7 @@ void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b, struct 
     if (q->message.token != 0)
         phx__post_tokens_gone(&s->tokens, q->place);
     store_count(s, b, q, 1);
-    phx__mem_put(s->mem, q, sizeof *q);
+    phx__buf_block_drop(home);
     phx__buf_block_drop(body); /* may call the host */
 }
 
@@ -17550,6 +17493,21 @@ static size_t sched_window(const struct phx__post *p, uint32_t node)
     return window != 0 ? window : SCHED_WINDOW_UNKNOWN;
 }
 
+/* The node's record is made again; or never, peer is NULL. */
+static void sched_drop_past(struct phx__post *p, uint32_t node, struct phx__post_peer *peer)
+{
+    struct phx__post_past *past = p->nodes[node].past;
+
+    if (past != NULL && peer != NULL) {
+        peer->life = past->life;
+        peer->in.epoch = past->epoch;
+        peer->in.next = past->next;
+        peer->returns.count = peer->returns.confirmed = peer->returns.seen = past->returns;
+    }
+    phx__mem_put(p->mem, past, sizeof *past);
+    p->nodes[node].past = NULL;
+}
+
 struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
@@ -17581,6 +17539,7 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     phx__buf_slices_init(&peer->transit.queue, p->mem);
     peer->ack.at = peer->idle_at = PHX__NEVER;
     p->nodes[node].peer = peer;
+    sched_drop_past(p, node, peer);
     sched_ask_route(p, peer);
     return peer;
 }
@@ -17977,6 +17936,7 @@ void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
         p->windows[nbr] = 0;
     if (nbr >= p->node_capacity)
         return;
+    sched_drop_past(p, nbr, NULL);
     while ((s = p->nodes[nbr].ready) != NULL) {
         sched_unlist(p, s);
         sched_insert(p, s, PHX__NONE);
@@ -18045,6 +18005,8 @@ void phx__post_sched_reborn(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
+    if (node < p->node_capacity && p->nodes[node].past != NULL)
+        p->nodes[node].past->life = ++p->lives;
     if (peer == NULL)
         return;
     phx__post_sched_give_up(p, &peer->in);
@@ -18076,6 +18038,33 @@ void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_flow_truncate(&peer->out, 0);
     phx__post_flow_trim(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
+}
+
+/* Nothing is under way, nor half done, nor waits for it. */
+static int sched_is_at_rest(const struct phx__post *p, const struct phx__post_peer *peer)
+{
+    const struct phx__post_returns *back = &peer->returns;
+    const struct phx__ring *all = &p->boxes.refused;
+
+    for (const struct phx__ring *r = all->next; r != all; r = r->next)
+        if (((const struct phx__box *)(const void *)r)->peer == peer)
+            return 0;
+    return peer->out.count == 0 && peer->transit.queue.bytes == 0 && peer->waiters == NULL
+           && phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
+           && phx__ring_is_empty(&p->boxes.opened) && peer->in.part == NULL && peer->in.done == 0
+           && peer->in.state == PHX__FLOW_ALL && back->seen == back->count && back->refused.count == 0;
+}
+
+void phx__post_sched_shrink(struct phx__post *p, uint32_t node)
+{
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+    struct phx__post_past *past;
+
+    if (peer == NULL || !sched_is_at_rest(p, peer) || (past = phx__mem_get(p->mem, sizeof *past)) == NULL)
+        return;
+    *past = (struct phx__post_past){ peer->life, peer->in.epoch, peer->in.next, peer->returns.count };
+    phx__post_sched_free(p, peer);
+    p->nodes[node].past = past;
 }
 
 int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
@@ -18187,13 +18176,18 @@ static void box_note(struct phx__post *p, const struct phx__post_peer *peer, uin
         (void)phx__post_tokens_add(&p->store.tokens, token, &at);
 }
 
-void phx__post_box_flies(struct phx__post *p, struct phx__box *b)
+/* It is idle no more. */
+static void box_busy(struct phx__post *p, struct phx__box *b)
 {
-    if (b->flying++ > 0 || b->state != PHX__BOX_FLOWING)
-        return;
+    p->boxes.idle_count -= !phx__ring_is_empty(&b->age);
     phx__ring_del(&b->link);
     phx__ring_del(&b->age);
-    p->boxes.idle_count--;
+}
+
+void phx__post_box_flies(struct phx__post *p, struct phx__box *b)
+{
+    if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING)
+        box_busy(p, b);
 }
 
 /* Puts a message into the flow to its mailbox's peer. 0 or PHX_ENOMEM. */
@@ -18223,10 +18217,10 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
     return 0;
 }
 
-/* Messages left the flow: phx__post_box_run_rooms serves those who wait for room. */
+/* Messages left a peer's flow, if any: phx__post_box_run_rooms serves those who wait for room. */
 static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 {
-    if (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes.bound))
+    if (peer == NULL || (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes.bound)))
         return;
     if (peer->out.count == 0 || peer->out.bytes < p->limits.window / 2)
         phx__ring_add(&p->rooms, &peer->room_link);
@@ -18234,10 +18228,10 @@ static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 
 /* ---- Boxes */
 
-void phx__post_box_remove(struct phx__post *p, struct phx__box *b)
+/* Frees an empty mailbox; who waits for it may try. */
+static void box_remove(struct phx__post *p, struct phx__box *b)
 {
-    p->boxes.idle_count -= b->state == PHX__BOX_FLOWING;
-    phx__ring_del(&b->age);
+    box_busy(p, b);
     phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
     phx__post_store_close(&p->store, b);
 }
@@ -18245,7 +18239,7 @@ void phx__post_box_remove(struct phx__post *p, struct phx__box *b)
 static void box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
 {
     while (!phx__ring_is_empty(&peer->boxes.idle))
-        phx__post_box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
+        box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
     phx__post_outcome_fit(p);
 }
 
@@ -18256,9 +18250,7 @@ static struct phx__box *box_surplus(const struct phx__post *p)
     size_t most = p->mem->limit == 0 ? BOX_IDLE_MOST : p->mem->limit / 32 / sizeof *oldest;
 
     return p->boxes.idle_count > BOX_IDLE_FEW && (p->boxes.idle_count > most
-                                                  || oldest->idle_since + BOX_IDLE_TIME <= *p->ops.now)
-               ? oldest
-               : NULL;
+           || oldest->idle_since + BOX_IDLE_TIME <= *p->ops.now) ? oldest : NULL;
 }
 
 /* Never frees b, the youngest. Two go for one that comes, so that what many names have used gets less. */
@@ -18268,11 +18260,12 @@ static void box_idle(struct phx__post *p, struct phx__box *b)
 
     b->life_count = 0;
     b->idle_since = *p->ops.now;
-    phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, &b->peer->boxes.idle);
+    phx__post_store_move(&p->store, b, b->peer != NULL ? PHX__BOX_FLOWING : PHX__BOX_LOCAL,
+                         b->peer != NULL ? &b->peer->boxes.idle : NULL);
     phx__ring_add(&p->boxes.idle, &b->age);
     p->boxes.idle_count++;
     for (int i = 0; i < 2 && (surplus = box_surplus(p)) != NULL; i++)
-        phx__post_box_remove(p, surplus);
+        box_remove(p, surplus);
 }
 
 /* The former owner's flow may have room then. */
@@ -18282,7 +18275,7 @@ static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__p
 
     b->peer = peer;
     phx__post_store_set_pool(b, peer == NULL ? NULL : &peer->boxes.bytes);
-    if (former != NULL && former != peer)
+    if (former != peer)
         box_check_room(p, former);
 }
 
@@ -18299,17 +18292,16 @@ static struct phx__box *box_open(struct phx__post *p, uint64_t name, struct phx_
     return b;
 }
 
-/* Nothing is queued any more. The mailbox may be freed. */
-static void box_emptied(struct phx__post *p, struct phx__box *b)
+void phx__post_box_emptied(struct phx__post *p, struct phx__box *b)
 {
     phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
     if (b->flying > 0) {
         if (!b->returned)
             phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, NULL);
-    } else if (b->peer != NULL) {
+    } else if (b->peer != NULL || b->state == PHX__BOX_LOCAL) {
         box_idle(p, b);
     } else {
-        phx__post_box_remove(p, b);
+        box_remove(p, b);
     }
 }
 
@@ -18360,7 +18352,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
         phx__post_store_drop(&p->store, b, b->head);
     }
     if (b->head == NULL)
-        box_emptied(p, b);
+        phx__post_box_emptied(p, b);
     else
         phx__post_store_move(&p->store, b, PHX__BOX_BOUND, &b->peer->boxes.bound);
 }
@@ -18489,7 +18481,7 @@ static void box_open_gates(struct phx__post *p)
         b->returned = 0;
         b->last_returned = NULL;
         if (b->head == NULL)
-            box_emptied(p, b);
+            phx__post_box_emptied(p, b);
         else
             phx__post_box_route(p, b);
     }
@@ -18565,17 +18557,18 @@ PHX__COLD int phx__post_box_take_back(struct phx__post *p, const struct phx__mes
 static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m,
                     enum phx__box_state state)
 {
-    struct phx__box *fresh = b == NULL ? phx__post_store_open(&p->store, m->to) : NULL;
+    int empty = state != PHX__BOX_GATED && (b == NULL || b->head == NULL);
 
-    if (fresh != NULL) {
-        b = fresh;
-        if (state == PHX__BOX_LOCAL)
-            phx__post_store_set_pool(b, &p->boxes.local_bytes);
+    b = b == NULL ? phx__post_store_open(&p->store, m->to) : b;
+    if (b != NULL && empty) { /* new, or idle */
+        box_busy(p, b);
+        b->version = *p->ops.version;
+        phx__post_store_set_pool(b, state == PHX__BOX_LOCAL ? &p->boxes.local_bytes : NULL);
         phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : &p->boxes.held);
     }
     if (b == NULL || phx__post_store_put(&p->store, b, b->tail, m) == NULL) {
-        if (fresh != NULL)
-            phx__post_store_close(&p->store, fresh);
+        if (b != NULL && empty)
+            box_remove(p, b);
         return PHX_ENOMEM;
     }
     box_note_limit(p, m->limit);
@@ -18584,17 +18577,17 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
 
 /* ---- Where a message goes */
 
-/* A FLOWING mailbox. If its peer has lost the name: GATED while something is under way, else freed, NULL. */
+/* A mailbox with nothing queued, FLOWING or LOCAL. If its owner has lost the name: GATED while something is
+ * under way, else freed, NULL. */
 static struct phx__box *box_check_owner(struct phx__post *p, struct phx__box *b)
 {
-    if (b->version == *p->ops.version)
-        return b;
-    if (p->ops.owner(p->ops.ctx, b->name) == b->peer->node) {
+    if (b->version == *p->ops.version
+        || p->ops.owner(p->ops.ctx, b->name) == (b->peer == NULL ? PHX__SELF : b->peer->node)) {
         b->version = *p->ops.version;
     } else if (b->flying > 0) {
         phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
     } else {
-        phx__post_box_remove(p, b);
+        box_remove(p, b);
         return NULL;
     }
     return b;
@@ -18605,11 +18598,11 @@ int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, stru
     struct phx__box *b = phx__post_store_find(&p->store, name);
     uint32_t owner;
 
-    way->box = b = b != NULL && b->state == PHX__BOX_FLOWING ? box_check_owner(p, b) : b;
+    way->box = b = b != NULL && b->head == NULL && b->state != PHX__BOX_GATED ? box_check_owner(p, b) : b;
     if (b != NULL) {
         way->state = b->state;
         way->peer = b->peer;
-        way->waiters = &b->waiters;
+        way->waiters = b->head == NULL && b->state == PHX__BOX_LOCAL ? &p->waiting.ready : &b->waiters;
     } else {
         owner = p->ops.owner(p->ops.ctx, name);
         way->state = owner == PHX__NONE   ? PHX__BOX_HELD
@@ -18738,10 +18731,9 @@ static int box_cancel_queued(struct phx__post *p, struct phx__queued *q)
     int member = q->message.multicast != NULL;
 
     box_end_queued(p, b, q, PHX_ECANCELLED);
-    if (b->peer != NULL)
-        box_check_room(p, b->peer);
+    box_check_room(p, b->peer);
     if (b->head == NULL)
-        box_emptied(p, b);
+        phx__post_box_emptied(p, b);
     return member;
 }
 
@@ -18786,15 +18778,13 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
     }
     phx__post_store_drop(&p->store, b, b->tail);
     if (b->head == NULL)
-        box_emptied(p, b);
+        phx__post_box_emptied(p, b);
 }
 
 /* A search of n messages for expired ones is repeated after n microseconds at the earliest. */
 static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, uint64_t searched)
 {
-    uint64_t least = *p->ops.now + searched;
-
-    return earliest < least ? least : earliest;
+    return PHX__MAX(earliest, *p->ops.now + searched);
 }
 
 /* What its messages waited for when their time was over. */
@@ -18871,7 +18861,7 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
         earliest = q->message.limit < earliest ? q->message.limit : earliest;
     }
     if (b->head == NULL)
-        box_emptied(p, b);
+        phx__post_box_emptied(p, b);
     return earliest;
 }
 
@@ -18889,8 +18879,7 @@ static void box_expire_held(struct phx__post *p)
         at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now,
                            box_lateness(p->store.boxes[i - 1]));
         earliest = at < earliest ? at : earliest;
-        if (peer != NULL)
-            box_check_room(p, peer);
+        box_check_room(p, peer);
     }
     p->boxes.expire_at = box_next_search(p, earliest, p->store.queued);
     phx__timer_set(p->timers, p->boxes.timer, p->boxes.expire_at);
@@ -19102,7 +19091,7 @@ PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
         b->returned = b->moved = 0;
         b->last_returned = NULL;
         if (b->head == NULL) {
-            box_emptied(p, b);
+            phx__post_box_emptied(p, b);
         } else {
             box_hold(p, b);
             box_look_again(p);
@@ -20380,7 +20369,7 @@ static void post_run_local(struct phx__post *p)
         }
         phx__post_store_take_message(&p->store, b, &m);
         if (b->head == NULL)
-            phx__post_box_remove(p, b);
+            phx__post_box_emptied(p, b);
         else
             phx__ring_add(&p->boxes.local, &b->link); /* names take turns */
         p->pending.bytes -= m.size;
@@ -20486,6 +20475,7 @@ void phx__post_free(struct phx__post *p)
             phx__post_store_close(&p->store, b);
     }
     for (uint32_t i = 0; i < p->node_capacity; i++) {
+        phx__mem_put(p->mem, p->nodes[i].past, sizeof *p->nodes[i].past);
         if (p->nodes[i].peer != NULL) {
             phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);
             phx__post_sched_free(p, p->nodes[i].peer);
@@ -20531,13 +20521,13 @@ int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int inse
     return phx__ratelimit_init(&k->lines, mem, KEYS_LINES, salt);
 }
 
-static void keys_drop(struct phx__node_keys *k, struct phx_key *keys, uint32_t count)
+PHX__COLD static void keys_drop(struct phx__node_keys *k, struct phx_key *keys, uint32_t count)
 {
     while (count-- > 0)
         phx__mem_put_secret(k->mem, (void *)keys[count].data, keys[count].size);
 }
 
-void phx__node_keys_free(struct phx__node_keys *k)
+PHX__COLD void phx__node_keys_free(struct phx__node_keys *k)
 {
     keys_drop(k, k->at, k->count);
     phx__ratelimit_free(&k->lines);
@@ -20679,16 +20669,6 @@ int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_
 
 #define SAMEHOST_AGAIN (500 * PHX__MS) /* then a companion without descriptor or memory is tried again */
 
-void phx__node_samehost_add(struct phx__node_samehost *s, uint32_t listener)
-{
-    s->wanted |= (uint32_t)s->enabled << listener;
-}
-
-int phx__node_samehost_wants(const struct phx__node_samehost *s, uint32_t listener)
-{
-    return s->wanted >> listener & 1;
-}
-
 /* Only a step can log: what fails outside one is tried again in the next. */
 PHX__COLD int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err, int can_log,
                              uint64_t now, uint64_t *again)
@@ -20705,11 +20685,6 @@ PHX__COLD int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t li
     else
         s->wanted &= ~bit;
     return log;
-}
-
-int phx__node_samehost_may_dial(const struct phx__node_samehost *s, const struct phx_address *to)
-{
-    return s->enabled && to->family != PHX_UNIX;
 }
 
 /* Errors that only an authenticated node reports would be the same by TCP. Silence and a lost connection are
@@ -21236,12 +21211,6 @@ PHX__COLD void phx__node_handover_gone(struct phx__node_handover *h, uint32_t no
         h->ops.end(h->env.ctx, was - h->count);
 }
 
-void phx__node_handover_end(struct phx__node_handover *h)
-{
-    h->count = 0;
-    phx__node_handover_release(h);
-}
-
 int phx__node_handover_init(struct phx__node_handover *h, const struct phx__node_env *env,
                             const struct phx__node_handover_ops *ops)
 {
@@ -21277,7 +21246,7 @@ static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx
 
 /* ---- The giver ------------------------------------------------------------------------------- */
 
-static void handover_send(struct phx__node_handover *h, const struct phx__hand *hand, int hops)
+PHX__COLD static void handover_send(struct phx__node_handover *h, const struct phx__hand *hand, int hops)
 {
     if (hops > 0)
         (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), PHX__HAND, 0, hops, hand);
@@ -21814,16 +21783,44 @@ static void node_text_number(struct phx__text *t, uint64_t v)
     node_text_string(t, digits + n);
 }
 
+static void node_text_node(struct phx__text *t, uint32_t node)
+{
+    char id[PHX_ID_TEXT];
+    struct phx_node n;
+
+    if (node == PHX__NONE || node == PHX__SELF) {
+        node_text_string(t, node == PHX__SELF ? "this node" : "?");
+        return;
+    }
+    phx__node_fill(t->p, node, &n);
+    node_text_string(t, n.label[0] != 0 ? n.label : phx_id_text(&n.id, id));
+}
+
+static void node_text_address(struct phx__text *t, const struct phx_address *a)
+{
+    char text[PHX_ADDRESS_TEXT];
+
+    node_text_string(t, a->family != 0 ? phx_address_text(a, text) : "adopted");
+}
+
 /* printf would bring a library's worth of conversions, and a locale. */
 static void node_text_format(struct phx__text *t, const char *format, va_list ap)
 {
-    for (; *format != 0; format++)
-        if (format[0] == '%' && format[1] == 's')
-            node_text_string(t, va_arg(ap, const char *)), format++;
-        else if (format[0] == '%' && format[1] == 'u')
-            node_text_number(t, va_arg(ap, uint64_t)), format++;
-        else
+    char id[PHX_ID_TEXT];
+
+    for (; *format != 0; format++) {
+        if (*format != '%') {
             node_text_char(t, *format);
+            continue;
+        }
+        switch (*++format) {
+        case 's': node_text_string(t, va_arg(ap, const char *)); break;
+        case 'u': node_text_number(t, va_arg(ap, uint64_t)); break;
+        case 'i': node_text_string(t, phx_id_text(va_arg(ap, const struct phx_id *), id)); break;
+        case 'n': node_text_node(t, va_arg(ap, uint32_t)); break;
+        default: node_text_address(t, va_arg(ap, const struct phx_address *)); /* 'a' */
+        }
+    }
 }
 
 void phx__node_text_put(struct phx__text *t, const char *format, ...)
@@ -21890,7 +21887,7 @@ PHX__COLD void phx__node_log(phx *p, int level, const char *format, ...)
         g->next = (g->next + 1) % PHX__LOG_SECOND;
     }
     g->lines[g->used++] = (char)level;
-    t = (struct phx__text){ g->lines + g->used, BASE_LOG_LINE - 1, 0 };
+    t = (struct phx__text){ g->lines + g->used, BASE_LOG_LINE - 1, 0, p };
     va_start(ap, format);
     node_text_format(&t, format, ap);
     va_end(ap);
@@ -21930,7 +21927,7 @@ int phx__node_peer(phx *p, uint32_t node)
     return 0;
 }
 
-struct phx__history *phx__node_history(const phx *p, uint32_t node)
+PHX__COLD struct phx__history *phx__node_history(const phx *p, uint32_t node)
 {
     uint32_t i = node < p->peers.capacity ? p->peers.at[node].history : 0;
 
@@ -21939,7 +21936,7 @@ struct phx__history *phx__node_history(const phx *p, uint32_t node)
 
 /* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
  * other ways, or was found there at once, lost what was sent, and neither end was late. */
-uint64_t phx__node_rest_until(const phx *p, uint32_t node)
+PHX__COLD uint64_t phx__node_rest_until(const phx *p, uint32_t node)
 {
     const struct phx__history *h = phx__node_history(p, node);
     uint64_t since;
@@ -21952,7 +21949,7 @@ uint64_t phx__node_rest_until(const phx *p, uint32_t node)
 }
 
 /* For phx_explain, and for phx__node_rest_until. */
-void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
+PHX__COLD void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
     struct phx__peers *s = &p->peers;
@@ -22011,16 +22008,6 @@ PHX__COLD void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
     out->reason = node_reason(p, node, out->state, h);
     out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
     out->ranges_count = phx__names_count(&p->names, node);
-}
-
-const char *phx__node_called(const phx *p, uint32_t node, char out[PHX_ID_TEXT])
-{
-    struct phx_node n;
-
-    if (node == PHX__NONE)
-        return "?";
-    phx__node_fill(p, node, &n);
-    return n.label[0] != 0 ? memcpy(out, n.label, sizeof n.label) : phx_id_text(&n.id, out);
 }
 
 const struct phx_os *phx__node_os(phx *p)
@@ -22085,11 +22072,11 @@ int phx__node_serves(const phx *p, const struct phx__link *l)
     return phx__node_link(p, l->peer) == l;
 }
 
-struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
+struct phx__link *phx__node_each_link(const phx *p, const struct phx__link *before)
 {
-    while (*slot < p->links.size)
-        if (p->links.at[(*slot)++] != NULL)
-            return p->links.at[*slot - 1];
+    for (uint32_t slot = before == NULL ? 0 : before->slot + 1; slot < p->links.size; slot++)
+        if (p->links.at[slot] != NULL)
+            return p->links.at[slot];
     return NULL;
 }
 
@@ -22100,14 +22087,14 @@ uint32_t phx__node_next(phx *p, const struct phx_id *id)
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
-int phx__node_card(const phx *p, uint32_t node, struct phx__card *out)
+PHX__COLD int phx__node_card(const phx *p, uint32_t node, struct phx__card *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
 
     return d != NULL && d->card != NULL && phx__wire_route_get_card(d->card->at, d->card->size, out) == 0;
 }
 
-uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out)
+PHX__COLD uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out)
 {
     struct phx__card card;
 
@@ -22139,7 +22126,7 @@ uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out)
 #define DEAD_EACH                                                                                            \
     (sizeof(struct phx_id) + 1 + 32 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
      + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
-     + sizeof(struct phx__post_node) + 4)
+     + sizeof(struct phx__post_node) + sizeof(struct phx__post_past) + 4)
 
 PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
 {
@@ -22240,6 +22227,7 @@ PHX__COLD static void dead_strip(phx *p, uint32_t node)
     struct phx__dest *d = &p->route.table.at[node];
     uint32_t version = d->card_version;
 
+    phx__post_sched_shrink(&p->post, node);
     phx__route_table_unadvertise(&p->route.table, d);
     if (phx__detect_state(&p->detect, node, NULL) == PHX_NODE_LEFT) {
         phx__route_table_uncard(&p->route.table, d);
@@ -22386,7 +22374,7 @@ int phx__node_frames_send(phx *p, uint32_t nbr, int type, int flags, int hops, c
     return 1;
 }
 
-static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
+PHX__COLD static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
 {
     struct phx__card_part c = { e->id, e->incarnation, e->card_version, e->card_size, 0, NULL, 0 };
     struct phx__writer w;
@@ -22428,6 +22416,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
 {
     struct phx__writer w;
     struct phx__link *l;
+    int cards = 0;
     size_t start;
 
     for (uint32_t i = 0; i < count; i++)
@@ -22443,17 +22432,20 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
                   : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
                                                      : PHX__ENTRY_CARD;
         e.flags |= e.rtt != 0 ? PHX__ENTRY_RTT : 0;
+        cards |= e.card != NULL;
         phx__wire_route_put_entry(&w, &e);
     }
     phx__wire_end(&w, start);
     frames_end(p, l, &w);
+    if (cards) /* the receiver may handle each frame in a step of its own */
+        phx__link_out_named(l, p->names.index.cost);
     return 0;
 }
 
 static void frames_update(phx *p, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
 {
     struct phx__link *l = phx__node_link(p, nbr);
-    uint32_t first, n, i;
+    uint32_t first, n;
     size_t bytes;
 
     for (first = 0; first < count; first += n) {
@@ -22463,10 +22455,6 @@ static void frames_update(phx *p, uint32_t nbr, const struct phx__entry *entries
                 frames_break(p, l);
             return;
         }
-        for (i = first; i < first + n && entries[i].card == NULL; i++)
-            continue;
-        if (i < first + n) /* the receiver may handle each frame in a step of its own */
-            phx__link_out_named(l, p->names.index.cost);
     }
 }
 
@@ -22489,13 +22477,12 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     struct phx__beat b = { .echo_ms = echo_ms };
     struct phx__writer w;
     struct phx__link *l = frames_begin(p, node, 64, &w);
-    int monitor;
 
     if (l == NULL)
         return;
-    b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now, &monitor) / PHX__MS);
+    b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now) / PHX__MS);
     phx__route_fill_beat(&p->route, node, &b);
-    flags |= monitor ? (int)PHX__BEAT_MONITOR : 0;
+    flags |= phx__detect_is_monitor(&p->detect, node) ? (int)PHX__BEAT_MONITOR : 0;
     flags |= p->detect.pause || p->detect.slow ? (int)PHX__BEAT_BUSY : 0;
     phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
     p->stats.heartbeats_out++;
@@ -22551,12 +22538,11 @@ void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 
 int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int gap)
 {
-    uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
-    size_t size = FRAMES_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
-    struct phx__link *l;
+    struct phx__link *l = frames_begin(p, phx__route_next(&p->route, node),
+                                       FRAMES_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE, &w);
 
-    if ((l = frames_begin(p, next, size, &w)) == NULL)
+    if (l == NULL)
         return PHX_EUNREACH;
     phx__wire_data_put_ack(&w, a, gap ? (int)PHX__ACK_GAP : 0, (int)p->cfg.hop_limit);
     return phx__link_out_control_end(&p->set, l, &w);
@@ -22570,7 +22556,7 @@ static void frames_drop_card(phx *p, struct phx__link *l)
     memset(&l->card, 0, sizeof l->card);
 }
 
-static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__card_part c;
 
@@ -22595,7 +22581,7 @@ static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *
 }
 
 /* A card that came in parts belongs to the next entry that says so. */
-static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
+PHX__COLD static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
 {
     if (!(e->flags & PHX__ENTRY_CARD_SENT))
         return 0;
@@ -22609,7 +22595,7 @@ static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
 
 /* Is there room for what the entry's card takes in all rooms? If not, a known node keeps its present card,
  * and of others the entry is dropped: a digest tells of it later. PHX_ENOMEM: it is the neighbour's own. */
-static int frames_fit_card(const phx *p, const struct phx__link *l, struct phx__entry *e)
+PHX__COLD static int frames_fit_card(const phx *p, const struct phx__link *l, struct phx__entry *e)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, phx__id_find(&p->ids, &e->id));
 
@@ -22886,10 +22872,9 @@ PHX__COLD static uint32_t door_links(const phx *p)
 
 PHX__COLD static struct phx__link *door_oldest(const phx *p)
 {
-    struct phx__link *l, *oldest = NULL;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL, *oldest = NULL;
 
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         if (l->unauthenticated && (oldest == NULL || l->since < oldest->since))
             oldest = l;
     return oldest;
@@ -22910,7 +22895,6 @@ PHX__COLD static void door_set_room(phx *p, uint32_t room)
 PHX__COLD void phx__node_door_is_short(phx *p)
 {
     uint32_t open = p->links.handles.count - (uint32_t)p->listeners.count;
-
     uint32_t room = open > DOOR_ROOM_LEAST + DOOR_KEPT ? open - DOOR_KEPT : DOOR_ROOM_LEAST;
 
     if (p->links.door.room == 0)
@@ -23025,16 +23009,16 @@ PHX__COLD int phx__node_door_waits(phx *p, struct phx__link *l)
 
 PHX__COLD struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
 {
-    struct phx__link *l, *best = NULL;
-    uint32_t here[256] = { 0 }, fewest = UINT32_MAX, slot = 0, host;
+    struct phx__link *l = NULL, *best = NULL;
+    uint32_t here[256] = { 0 }, fewest = UINT32_MAX, host;
     int late = p->links.door.paid_at > p->now + DOOR_TLS_AHEAD;
 
     *next = p->links.door.waiting > 0 && late ? p->links.door.paid_at - DOOR_TLS_AHEAD : UINT64_MAX;
     if (p->links.door.waiting == 0 || late)
         return NULL;
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         here[phx__ratelimit_key(&p->keys.lines, &l->address, 0) >> 8 & 255] += l->unauthenticated;
-    for (slot = 0; (l = phx__node_each_link(p, &slot)) != NULL;) {
+    while ((l = phx__node_each_link(p, l)) != NULL) {
         host = phx__ratelimit_key(&p->keys.lines, &l->address, 0) >> 8 & 255;
         if (l->in.turn && (here[host] < fewest || (here[host] == fewest && l->since >= best->since))) {
             best = l;
@@ -23076,7 +23060,7 @@ PHX__COLD void phx__node_door_charge(phx *p, uint64_t us)
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
-static struct phx__link *links_new(phx *p)
+PHX__COLD static struct phx__link *links_new(phx *p)
 {
     struct phx__links *s = &p->links;
     struct phx__link *l;
@@ -23092,12 +23076,11 @@ static struct phx__link *links_new(phx *p)
         return NULL;
     l->slot = slot;
     s->at[slot] = l;
-    if (slot == s->size)
-        s->size++;
+    s->size += slot == s->size;
     return l;
 }
 
-static void links_drop_slot(phx *p, struct phx__link *l)
+PHX__COLD static void links_drop_slot(phx *p, struct phx__link *l)
 {
     struct phx__links *s = &p->links;
 
@@ -23150,28 +23133,47 @@ static int links_watch(phx *p, struct phx__link *l)
     return err;
 }
 
-static void links_resume_listeners(phx *p);
+static void links_look_again(phx *p, uint64_t at)
+{
+    if (at < phx__timer_at(&p->timers, p->listeners.timer))
+        phx__timer_set(&p->timers, p->listeners.timer, at);
+}
+
+/* Those that were paused, if there is room for a stranger by now. */
+PHX__COLD static void links_resume_listeners(phx *p)
+{
+    uint64_t room_at = phx__node_door_room_at(p);
+
+    if (room_at > p->now) {
+        links_look_again(p, room_at);
+        return;
+    }
+    for (uint32_t i = 0; i < 2 * PHX__LISTENERS; i++) {
+        struct phx__listener *at = &p->listeners.at[i];
+        if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
+            links_look_again(p, p->now + LINKS_PAUSE);
+        else
+            at->paused = 0;
+    }
+}
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
 PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
 {
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
-    char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
                 : was == PHX__LINK_UP && (reason == PHX_ELIMIT || reason == PHX_ECLOSED || p->leave.closing)
                     ? PHX_LOG_INFO
                 : was == PHX__LINK_UP || l->end.refused || reason == PHX_EPROTO || reason == PHX_ETLS
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
-
     int64_t before = 0;
 
     /* Strangers come as often as they like, and a hub with another key is dialled for ever. */
     if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(&p->keys, &end, reason, p->now)) < 0)
         return;
-    phx__node_log(p, level, "link %s %s: %s%s%s%s%s", phx__node_called(p, l->peer, id),
-                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
+    phx__node_log(p, level, "link %n %a: %s%s%s%s%s", l->peer, &l->address,
                   was == PHX__LINK_UP        ? "down, "
                   : was == PHX__LINK_DIALING ? "no connection, "
                                              : "no link, ",
@@ -23181,7 +23183,7 @@ PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum ph
         phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
 
-static void links_down(phx *p, struct phx__link *l, int reason)
+PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
 {
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
@@ -23198,12 +23200,11 @@ static void links_down(phx *p, struct phx__link *l, int reason)
 }
 
 /* Hellos that waited for this dial to be decided. */
-static void links_resume_parked(phx *p, const struct phx__link *decided)
+PHX__COLD static void links_resume_parked(phx *p, const struct phx__link *decided)
 {
-    struct phx__link *l;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL;
 
-    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+    while ((l = phx__node_each_link(p, l)) != NULL) {
         int err;
         if (l->state != PHX__LINK_PARKED || l == decided)
             continue;
@@ -23224,7 +23225,7 @@ static void links_authenticated(phx *p, struct phx__link *l)
 }
 
 /* Later in the step: a callback of the host may call anything, and dial must not be called while it dials. */
-static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+PHX__COLD static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     struct phx__links *s = &p->links;
 
@@ -23276,18 +23277,18 @@ void phx__node_links_sweep(phx *p)
 PHX__COLD void phx__node_links_free(phx *p)
 {
     struct phx__links *s = &p->links;
-    struct phx__link *l;
-    uint32_t i = 0;
+    struct phx__link *l, *next = phx__node_each_link(p, NULL);
 
-    while ((l = phx__node_each_link(p, &i)) != NULL) {
+    while ((l = next) != NULL) {
+        next = phx__node_each_link(p, l);
         if (phx__node_serves(p, l))
             p->peers.at[l->peer].link = PHX__NONE;
         phx__link_close(&p->set, l, PHX_ECLOSED, 0);
-        s->at[i - 1] = NULL; /* release functions of the links to come may ask */
+        s->at[l->slot] = NULL; /* release functions of the links to come may ask */
         phx__mem_put(&p->mem, l, sizeof *l);
     }
     s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
-    for (i = 0; i < (uint32_t)p->listeners.count; i++) {
+    for (uint32_t i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
         phx__node_os(p)->close(p->os.world, at->handle);
         if (companion->handle >= 0)
@@ -23341,12 +23342,6 @@ void phx__node_links_read(phx *p, struct phx__link *l)
 
 /* ---- Listening ------------------------------------------------------------------------------- */
 
-static void links_look_again(phx *p, uint64_t at)
-{
-    if (at < phx__timer_at(&p->timers, p->listeners.timer))
-        phx__timer_set(&p->timers, p->listeners.timer, at);
-}
-
 static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 {
     at->paused = 1;
@@ -23354,25 +23349,8 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
     links_look_again(p, until);
 }
 
-static void links_resume_listeners(phx *p)
-{
-    uint64_t room_at = phx__node_door_room_at(p);
-
-    if (room_at > p->now) {
-        links_look_again(p, room_at);
-        return;
-    }
-    for (uint32_t i = 0; i < 2 * PHX__LISTENERS; i++) {
-        struct phx__listener *at = &p->listeners.at[i];
-        if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
-            links_look_again(p, p->now + LINKS_PAUSE);
-        else
-            at->paused = 0;
-    }
-}
-
 /* Closes some links if there are too many, of strangers or in all: 1 if any. */
-static int links_keep_room(phx *p, int strangers)
+PHX__COLD static int links_keep_room(phx *p, int strangers)
 {
     struct phx__link *l;
     int some = 0;
@@ -23383,7 +23361,7 @@ static int links_keep_room(phx *p, int strangers)
 }
 
 /* Descriptors have run out: 1 if one is free now. */
-static int links_make_room(phx *p)
+PHX__COLD static int links_make_room(phx *p)
 {
     phx__node_door_is_short(p);
     links_look_again(p, p->now + LINKS_PAUSE);
@@ -23427,7 +23405,7 @@ PHX__COLD static void links_accept(phx *p, int listener)
 }
 
 /* Watches a new listener, or closes it. */
-static int links_open_listener(phx *p, uint32_t slot, int handle)
+PHX__COLD static int links_open_listener(phx *p, uint32_t slot, int handle)
 {
     int err = phx__map_put(&p->links.handles, (uint64_t)handle, PHX__LISTENER_SLOT | slot);
 
@@ -23446,17 +23424,16 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
 PHX__COLD static void links_open_companion(phx *p, int listener)
 {
     uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
-    char text[PHX_ADDRESS_TEXT];
     uint64_t again;
     int handle = -1, err;
 
-    if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
+    if (!(p->samehost.wanted >> listener & 1))
         return;
     if ((err = phx__node_record_near(p, 1, &p->listeners.at[slot].address, &handle)) == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
-        phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
-                      phx_address_text(&p->listeners.at[slot].address, text), phx_strerror(err));
+        phx__node_log(p, PHX_LOG_WARN, "listener %a: processes of this host must use TCP: %s",
+                      &p->listeners.at[slot].address, phx_strerror(err));
     links_look_again(p, again);
 }
 
@@ -23484,7 +23461,7 @@ PHX__COLD int phx__node_links_listen(phx *p, struct phx_address *a)
     a->tls = (unsigned char)tls; /* listen() does not keep it */
     at->address = companion->address = *a;
     companion->handle = -1;
-    phx__node_samehost_add(&p->samehost, (uint32_t)p->listeners.count);
+    p->samehost.wanted |= (p->cfg.same_host != 0 ? 1u : 0) << p->listeners.count;
     links_open_companion(p, p->listeners.count++);
     p->dial.listening = 1;
     if (!phx__addr_is_any(a))
@@ -23496,7 +23473,7 @@ PHX__COLD int phx__node_links_listen(phx *p, struct phx_address *a)
 /* ---- Dialling -------------------------------------------------------------------------------- */
 
 /* Watches a link if it could begin so far, or closes it. */
-static int links_begin(phx *p, struct phx__link *l, int err)
+PHX__COLD static int links_begin(phx *p, struct phx__link *l, int err)
 {
     if (err != 0) {
         phx__node_links_close(p, l, err, 0);
@@ -23506,12 +23483,11 @@ static int links_begin(phx *p, struct phx__link *l, int err)
 }
 
 /* Is it connected? Most connections within a host are at once, so this is first asked without a wait. */
-static int links_finish_dial(phx *p, struct phx__link *l)
+PHX__COLD static int links_finish_dial(phx *p, struct phx__link *l)
 {
-    int err = 0;
+    /* Those within the host are connected from the beginning. */
+    int err = l->same_host ? 0 : phx__node_os(p)->finish(p->os.world, l->handle);
 
-    if (!l->same_host) /* those are connected from the beginning */
-        err = phx__node_os(p)->finish(p->os.world, l->handle);
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
     /* For the first link of a node any path is better than none. */
@@ -23531,7 +23507,7 @@ PHX__COLD static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const
     if (secure && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;
     p->stats.dials++;
-    near = near && phx__node_samehost_may_dial(&p->samehost, to)
+    near = near && p->cfg.same_host && to->family != PHX_UNIX
            && phx__node_record_near(p, 0, to, &handle) == 0;
     if (!near) {
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
@@ -23558,7 +23534,7 @@ PHX__COLD static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const
 }
 
 /* The host's stream as a link that is being dialled. */
-static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial *h)
+PHX__COLD static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial *h)
 {
     struct phx__link *l;
     int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
@@ -23576,17 +23552,15 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
 }
 
 /* A dial that has failed before there was a connection, or the way to one. */
-static void links_not_dialled(phx *p, const struct phx_address *to, int err)
+PHX__COLD static void links_not_dialled(phx *p, const struct phx_address *to, int err)
 {
     const struct phx__node_keys_end end = { .peer = to, .dialer = 1 };
-    char at[PHX_ADDRESS_TEXT];
 
     if (phx__node_keys_may_log(&p->keys, &end, err, p->now) >= 0)
-        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", phx_address_text(to, at),
-                      phx_strerror(err));
+        phx__node_log(p, PHX_LOG_INFO, "link ? %a: not dialled, %s", to, phx_strerror(err));
 }
 
-static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
+PHX__COLD static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
 {
     int handle, err;
 
@@ -23623,14 +23597,12 @@ PHX__COLD void phx__node_links_dial_deferred(phx *p)
     s->deferred_count = 0;
 }
 
-int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+PHX__COLD int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     int first = expect == PHX__NONE && phx__dial_is_first(&p->dial, attempt);
-    int err, level = first ? PHX_LOG_INFO : PHX_LOG_DEBUG;
-    char at[PHX_ADDRESS_TEXT];
+    int err;
 
-    if (level <= p->cfg.log_level)
-        phx__node_log(p, level, "link ? %s: dialling", phx_address_text(to, at));
+    phx__node_log(p, first ? PHX_LOG_INFO : PHX_LOG_DEBUG, "link ? %a: dialling", to);
     if (to->family == PHX_OTHER)
         return links_defer_dial(p, attempt, expect, to);
     err = phx__node_keys_is_secure(&p->keys, to) ? links_dial(p, attempt, expect, to, 1) : PHX_EINSECURE;
@@ -23639,15 +23611,14 @@ int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct
     return err;
 }
 
-void phx__node_links_abandon(phx *p, uint32_t attempt)
+PHX__COLD void phx__node_links_abandon(phx *p, uint32_t attempt)
 {
-    struct phx__link *l;
-    uint32_t i, slot = 0;
+    struct phx__link *l = NULL;
 
-    for (i = 0; i < p->links.deferred_count; i++)
+    for (uint32_t i = 0; i < p->links.deferred_count; i++)
         if (p->links.deferred[i].attempt == attempt)
             p->links.deferred[i].attempt = PHX__NONE;
-    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+    while ((l = phx__node_each_link(p, l)) != NULL) {
         if (l->attempt != attempt || l->state == PHX__LINK_UP)
             continue;
         l->attempt = PHX__NONE; /* nobody waits for the outcome */
@@ -23655,7 +23626,7 @@ void phx__node_links_abandon(phx *p, uint32_t attempt)
     }
 }
 
-int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
+PHX__COLD int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
 {
     struct phx__link *l;
     int err = links_open(p, handle, dialer, secure, PHX__LINK_HELLO, &l);
@@ -23675,19 +23646,18 @@ static int links_wins(const phx *p, const struct phx__link *l)
 
 /* Our own dial that may end at this node, and would win. Only one that is connected counts: an
  * address where nobody answers would hold up a good link for longer than the peer's patience. */
-static int links_own_dial(const phx *p, const struct phx_id *id)
+PHX__COLD static int links_own_dial(const phx *p, const struct phx_id *id)
 {
-    const struct phx__link *l;
-    uint32_t slot = 0;
+    const struct phx__link *l = NULL;
 
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         if (l->dialer && l->state == PHX__LINK_HELLO && l->expect != PHX__NONE
             && phx__id_equal(&p->ids.at[l->expect], id))
             return 1;
     return 0;
 }
 
-static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
+PHX__COLD static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
 {
     if (l->incarnation > old->incarnation)
         return 0;
@@ -23734,7 +23704,7 @@ PHX__COLD static int links_judge(phx *p, struct phx__link *l)
 
 /* By which the owner of a card knows whether the one that we have is its own. 0: none. With the version: what
  * a card says may be what it said two versions ago. */
-static uint32_t links_card_mark(const struct phx__dest *d)
+PHX__COLD static uint32_t links_card_mark(const struct phx__dest *d)
 {
     struct phx__sha sha;
     uint8_t out[32];
@@ -23750,7 +23720,7 @@ static uint32_t links_card_mark(const struct phx__dest *d)
     return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
 }
 
-static void links_introduce(phx *p, const struct phx__link *l, struct phx__standing *out)
+PHX__COLD static void links_introduce(phx *p, const struct phx__link *l, struct phx__standing *out)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t node = phx__id_find(&p->ids, &l->id);
@@ -23763,7 +23733,7 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
 
 /* The link that loses. If we accepted the winner, we saw its proof: it is up on both ends. If we dialled it,
  * the peer may lack our proof and have no link for a moment: it closes the old one, or our patience does. */
-static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
+PHX__COLD static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 {
     links_down(p, old, PHX_EDUPLICATE);
     if (winner_is_dialer)
@@ -23772,7 +23742,7 @@ static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
         phx__node_links_close(p, old, PHX_EDUPLICATE, 0);
 }
 
-static int links_route_up(phx *p, const struct phx__link *l)
+PHX__COLD static int links_route_up(phx *p, const struct phx__link *l)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t has = l->heard.have != 0 && l->heard.have == links_card_mark(self) ? self->card_version : 0;
@@ -23783,7 +23753,7 @@ static int links_route_up(phx *p, const struct phx__link *l)
 }
 
 /* Our end of a link: 1 and *here, or 0. Within this host it is what TCP would have had. */
-static int links_here(phx *p, const struct phx__link *l, struct phx_address *here)
+PHX__COLD static int links_here(phx *p, const struct phx__link *l, struct phx_address *here)
 {
     *here = l->dialer ? l->address : l->observed;
     if (l->same_host)
@@ -23799,7 +23769,6 @@ PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
     struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
                                         l->dialer, l->secure,   l->same_host };
     struct phx_address here;
-    char at[PHX_ADDRESS_TEXT];
     int taught;
 
     if (phx__node_addr_is_idle(&p->addr, &link) || !links_here(p, l, &here))
@@ -23809,16 +23778,14 @@ PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
     if (taught & PHX__ADDR_MOVED)
         phx__dial_moved(&p->dial);
     if (taught & PHX__ADDR_AGREED)
-        phx__node_log(p, PHX_LOG_INFO, "others see this node at %s",
-                      phx_address_text(&p->addr.at[p->addr.count - 1], at));
+        phx__node_log(p, PHX_LOG_INFO, "others see this node at %a", &p->addr.at[p->addr.count - 1]);
 }
 
-static int links_up(phx *p, struct phx__link *l)
+PHX__COLD static int links_up(phx *p, struct phx__link *l)
 {
     struct phx__history *past;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
-    char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int err;
 
     links_authenticated(p, l);
@@ -23849,8 +23816,7 @@ static int links_up(phx *p, struct phx__link *l)
     phx__node_door_passes(p, l, 1);
     p->links.up++;
     l->attempt = PHX__NONE;
-    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx__node_called(p, l->peer, id),
-                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
+    phx__node_log(p, PHX_LOG_INFO, "link %n %a: up%s", l->peer, &l->address,
                   l->same_host ? ", within this host" : "");
     links_learn_address(p, l);
     links_resume_parked(p, l);
@@ -23926,7 +23892,7 @@ PHX__COLD void phx__node_links_admit(phx *p)
     p->step.more |= p->links.door.waiting > 0;
 }
 
-void phx__node_links_due(phx *p, uint32_t slot)
+PHX__COLD void phx__node_links_due(phx *p, uint32_t slot)
 {
     struct phx__link *l = slot < p->links.size ? p->links.at[slot] : NULL;
     int rested = l != NULL && l->in.resting;
@@ -24073,19 +24039,17 @@ static int wiring_busy(phx *p)
     return p->post.pending.count > 0 || p->post.transit.bytes > 0;
 }
 
-static void wiring_silent(phx *p, uint32_t node, uint64_t us)
+PHX__COLD static void wiring_silent(phx *p, uint32_t node, uint64_t us)
 {
     struct phx__link *l = phx__node_link(p, node);
-    char id[PHX_ID_TEXT];
 
     if (l == NULL)
         return;
-    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx__node_called(p, node, id),
-                  us / PHX__MS);
+    phx__node_log(p, PHX_LOG_WARN, "link %n: no frame for %u ms", node, us / PHX__MS);
     phx__node_links_close(p, l, PHX_ETIMEDOUT, 0);
 }
 
-static void wiring_state(phx *p, uint32_t node, enum phx_state state)
+PHX__COLD static void wiring_state(phx *p, uint32_t node, enum phx_state state)
 {
     struct phx_node n;
     int changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
@@ -24212,14 +24176,14 @@ static void wiring_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int r
         p->cfg.on_done(p, token, to, tag, result, PHX__USER(p));
 }
 
-static void wiring_lost_messages(phx *p, uint32_t count, uint64_t to, int result)
+PHX__COLD static void wiring_lost_messages(phx *p, uint32_t count, uint64_t to, int result)
 {
     phx__node_log(p, PHX_LOG_WARN, "messages without a token lost: %u, the last one to name %u: %s",
                   (uint64_t)count, to, phx_strerror(result));
 }
 
 /* Said once for each name, as far as those that were said last are remembered. */
-static void wiring_unheld(phx *p, uint64_t name)
+PHX__COLD static void wiring_unheld(phx *p, uint64_t name)
 {
     uint64_t *said = &p->news.unheld[name % PHX__COUNT(p->news.unheld)];
 
@@ -24268,9 +24232,8 @@ static void wiring_release(phx *p, const struct phx_range *range)
 }
 
 /* The host may change its mind, or close or free the node, in each call. */
-static int wiring_take(phx *p, const struct phx_range *range, const struct phx_id *giver)
+PHX__COLD static int wiring_take(phx *p, const struct phx_range *range, const struct phx_id *giver)
 {
-    char id[PHX_ID_TEXT];
     int changed;
 
     if (p->leave.closing || p->step.free_later)
@@ -24278,8 +24241,8 @@ static int wiring_take(phx *p, const struct phx_range *range, const struct phx_i
     phx__node_frames_charge_names(p);
     p->names.keep = p->handover.count > 0;
     changed = phx__names_assume(&p->names, range->first, range->last);
-    phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
-                  range->last, phx__node_called(p, phx__id_find(&p->ids, giver), id),
+    phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %n: %s", range->first,
+                  range->last, phx__id_find(&p->ids, giver),
                   changed > 0 ? "handed to this node" : phx_strerror(changed));
     if (changed <= 0)
         return 1; /* the giver holds them, and asks again */
@@ -24289,7 +24252,7 @@ static int wiring_take(phx *p, const struct phx_range *range, const struct phx_i
     return 1;
 }
 
-static void wiring_handover_end(phx *p, uint32_t ranges)
+PHX__COLD static void wiring_handover_end(phx *p, uint32_t ranges)
 {
     phx__node_log(p, PHX_LOG_WARN, "no heir: %u ranges of names are handed no more", (uint64_t)ranges);
     if (p->leave.closing) {
@@ -24333,11 +24296,8 @@ static void wiring_refute(phx *p, uint32_t nbr, const struct phx__request *q)
 
 static void wiring_suspect(phx *p, uint32_t node)
 {
-    char id[PHX_ID_TEXT];
-
     if (phx__route_dest(&p->route, node) != NULL)
-        phx__node_log(p, PHX_LOG_INFO, "node %s: silent, asking around",
-                      phx__node_called(p, node, id));
+        phx__node_log(p, PHX_LOG_INFO, "node %n: silent, asking around", node);
     phx__node_suspect_raise(&p->suspect, node, p->now);
 }
 
@@ -24361,7 +24321,7 @@ static int wiring_distance(phx *p, uint32_t node)
 }
 
 /* What came of the addresses that are known: the last thing that went wrong, or PHX_EAGAIN. */
-static int wiring_why(phx *p, uint32_t node)
+PHX__COLD static int wiring_why(phx *p, uint32_t node)
 {
     const struct phx__dial_addr *at = NULL;
     uint32_t i, count;
@@ -24392,7 +24352,7 @@ static void wiring_traced(phx *p, const struct phx_trace *t)
 /* ---- Keys and addresses ---------------------------------------------------------------------- */
 
 /* Links and TLS use the keys where they are. */
-static void wiring_show_keys(phx *p, const struct phx_key *keys, uint32_t count)
+PHX__COLD static void wiring_show_keys(phx *p, const struct phx_key *keys, uint32_t count)
 {
     PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
     memset(p->set.begun, 0, sizeof p->set.begun);
@@ -24404,11 +24364,10 @@ static void wiring_show_keys(phx *p, const struct phx_key *keys, uint32_t count)
         phx__tls_keys(p->set.tls, p->cfg.cluster, keys, count);
 }
 
-static int wiring_open_tls(phx *p, int files)
+PHX__COLD static int wiring_open_tls(phx *p, int files)
 {
-    struct phx__tls_files own = { p->cfg.tls_ca, p->cfg.tls_cert, p->cfg.tls_key };
-    struct phx__tls_files none = { NULL, NULL, NULL };
-    int err = phx__tls_set_open(&p->set.tls, &p->mem, files ? &own : &none);
+    const struct phx__tls_files from = { files ? p->cfg.tls_ca : NULL, p->cfg.tls_cert, p->cfg.tls_key };
+    int err = phx__tls_set_open(&p->set.tls, &p->mem, &from);
 
     if (err == 0)
         wiring_show_keys(p, p->keys.at, p->keys.count);
@@ -24491,7 +24450,6 @@ PHX__COLD int phx__node_wiring_open(phx *p)
     struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
     int err = wiring_open_rooms(p);
 
-    p->samehost.enabled = p->cfg.same_host != 0;
     p->addr.ctx = p;
     p->addr.listener = wiring_listener;
     phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);
@@ -24586,10 +24544,8 @@ static void step_learn_order(phx *p, uint32_t slot)
 
     if (slot >= s->size || last == NULL || last->after != slot)
         s->predicted = 0;
-    else if (s->predicted < STEP_PREDICTED_AFTER)
-        s->predicted++;
     else
-        s->predicted = STEP_PREDICTED_AFTER; /* begins again */
+        s->predicted = PHX__MIN(s->predicted + 1, STEP_PREDICTED_AFTER); /* begins again */
     if (slot >= s->size)
         return;
     if (last != NULL)
@@ -24682,7 +24638,7 @@ PHX__COLD static int step_write_card(phx *p)
 }
 
 /* Changes of names and addresses since the last step become one new card. */
-static void step_renew_card(phx *p)
+PHX__COLD static void step_renew_card(phx *p)
 {
     if (!p->news.card_stale)
         return;
@@ -24704,7 +24660,7 @@ static int step_may_tell(phx *p, uint32_t done)
     return may;
 }
 
-static void step_report_lost(phx *p)
+PHX__COLD static void step_report_lost(phx *p)
 {
     struct phx__names_conflict lost;
     struct phx_range part;
@@ -24721,7 +24677,7 @@ static void step_report_lost(phx *p)
 }
 
 /* Names that were broken since the last call, or are no more. 0, or an error: call again. */
-static int step_report_broken(phx *p)
+PHX__COLD static int step_report_broken(phx *p)
 {
     struct phx_lost lost;
     int broken, rest = p->lost.gone.count + p->lost.come.count > 0; /* of an older version */
@@ -24742,7 +24698,7 @@ static int step_report_broken(phx *p)
 }
 
 /* Shows a new card to the rooms. Without memory the card counts as unseen and comes again. */
-static int step_read_card(phx *p, uint32_t node)
+PHX__COLD static int step_read_card(phx *p, uint32_t node)
 {
     struct phx__card card;
     int changed;
@@ -24759,7 +24715,7 @@ static int step_read_card(phx *p, uint32_t node)
     return 0;
 }
 
-static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
+PHX__COLD static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 {
     const struct phx__peer *peer = &p->peers.at[node];
     int err;
@@ -24780,14 +24736,13 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 PHX__COLD static int step_fail(phx *p, uint32_t node)
 {
     const struct phx__claim *c;
-    struct phx__link *l;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL;
 
     if (p->ids.used[node] == PHX__ID_FAILED)
         return 0;
     for (uint32_t i = 0; (c = phx__names_claim(&p->names, node, i)) != NULL; i++)
         phx__post_box_fail(&p->post, node, c->first, c->last);
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         if (l->peer == node)
             phx__node_links_close(p, l, PHX_EFAILED, 1);
         else
@@ -24924,9 +24879,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_POST_HOLD: phx__post_box_due(&p->post, kind, arg); break;
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
-    case PHX__TIMER_SPARE:
-        phx__mem_drop_spares(&p->mem, p->step.spare_uses);
-        break;
+    case PHX__TIMER_SPARE: phx__mem_drop_spares(&p->mem, p->step.spare_uses); break;
     case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
     case PHX__TIMER_TRACE: phx__node_trace_due(&p->trace, p->now); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
@@ -24953,8 +24906,7 @@ static void step_timers(phx *p)
  * have read it, so nothing written is lost; at the end of the drain the links close all the same. */
 PHX__COLD static void step_leave(phx *p)
 {
-    struct phx__link *l;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL;
 
     if (!p->leave.closing || p->leave.closed)
         return;
@@ -24963,14 +24915,15 @@ PHX__COLD static void step_leave(phx *p)
             && p->now < p->leave.goodbye_at)
             return;
         p->leave.departed = p->news.card_stale = 1;
-        phx__node_handover_end(&p->handover);
+        p->handover.count = 0;
+        phx__node_handover_release(&p->handover);
         p->step.let_go = 1; /* the next step may close */
         phx__timer_set(&p->timers, p->leave.timer, p->leave.close_at);
         return;
     }
     if (p->links.up > 0 && p->now < p->leave.close_at)
         return;
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         phx__node_links_close(p, l, PHX_ECLOSED, 0);
     phx__post_box_close_all(&p->post);
     phx__node_trace_end(&p->trace);
@@ -25188,20 +25141,13 @@ static uint64_t explain_age(const phx *p, uint64_t at)
     return at < p->now ? (p->now - at) / PHX__MS : 0;
 }
 
-/* text: room for an id. */
-PHX__COLD static const char *explain_node(const phx *p, uint32_t node, char *text)
-{
-    return node == PHX__SELF ? "this node" : phx__node_called(p, node, text);
-}
-
 PHX__COLD static void explain_state(struct phx__text *t, const phx *p, uint32_t node,
                                     const struct phx_node *n)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     uint64_t rtt = phx__route_rtt_us(phx__route_way(&p->route, d, d->next));
-    char id[PHX_ID_TEXT];
 
-    phx__node_text_put(t, "id: %s\nstate: %s\n", phx_id_text(&n->id, id), phx__node_state_text(n->state));
+    phx__node_text_put(t, "id: %i\nstate: %s\n", &n->id, phx__node_state_text(n->state));
     if (n->label[0] != 0)
         phx__node_text_put(t, "label: %s\n", n->label);
     if (n->since_us != 0)
@@ -25209,7 +25155,7 @@ PHX__COLD static void explain_state(struct phx__text *t, const phx *p, uint32_t 
     phx__node_text_put(t, n->hops < 0 ? "incarnation: %u\nhops: none\n" : "incarnation: %u\nhops: %u\n",
                        n->incarnation, (uint64_t)n->hops);
     if (n->hops > 0)
-        phx__node_text_put(t, "next: %s\n", phx_id_text(&n->next, id));
+        phx__node_text_put(t, "next: %i\n", &n->next);
     if (rtt != 0)
         phx__node_text_put(t, "rtt: %u us\n", rtt);
 }
@@ -25219,12 +25165,10 @@ PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t n
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
     const struct phx__link *l = phx__node_link(p, node);
     const struct phx__history *h = phx__node_history(p, node);
-    char at[PHX_ADDRESS_TEXT];
 
     if (l != NULL && n != NULL) {
-        phx__node_text_put(t, "link: %s, %s%s\n", l->dialer ? "dialled by this node" : "accepted",
-                           l->address.family ? phx_address_text(&l->address, at) : "adopted",
-                           l->same_host ? ", within this host" : "");
+        phx__node_text_put(t, "link: %s, %a%s\n", l->dialer ? "dialled by this node" : "accepted",
+                           &l->address, l->same_host ? ", within this host" : "");
         phx__node_text_put(t, "promised: to be heard every %u ms%s\n", n->announced_us / PHX__MS,
                            n->busy ? ", busy" : "");
         phx__node_text_put(t, "watched-here: %s\nwatches-us: %s\n", n->watched ? "yes" : "no",
@@ -25243,7 +25187,6 @@ PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint
 {
     const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
     uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE, ms;
-    char id[PHX_ID_TEXT];
 
     if (n == NULL || n->accused_ms == 0)
         return;
@@ -25252,11 +25195,11 @@ PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint
     if (n->accuser == PHX__SELF)
         phx__node_text_put(t, "this node, its link was silent\n");
     else if (n->accuser != PHX__NONE)
-        phx__node_text_put(t, "%s, which had not heard of it\n", explain_node(p, n->accuser, id));
+        phx__node_text_put(t, "%n, which had not heard of it\n", n->accuser);
     else if (via == node || via == PHX__NONE)
         phx__node_text_put(t, "the routing, its link is gone\n");
     else
-        phx__node_text_put(t, "the routing, the last way was through %s\n", explain_node(p, via, id));
+        phx__node_text_put(t, "the routing, the last way was through %n\n", via);
 }
 
 /* What came of an address, at the end of its line. */
@@ -25274,7 +25217,6 @@ PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint3
     const struct phx__dial_addr *at = NULL, untried = { .slot = PHX__NONE };
     struct phx_address a[PHX__CARD_ADDRESSES];
     uint32_t i, count = phx__dial_look(&p->dial, node, &at);
-    char text[PHX_ADDRESS_TEXT];
 
     if (count == 0 && node < p->dial.targets.node_capacity
         && p->dial.targets.nodes[node].target == PHX__DIAL_LATENT)
@@ -25283,7 +25225,7 @@ PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint3
         const struct phx__dial_addr *one = at != NULL ? &at[i] : &untried;
         if (at != NULL)
             phx__dial_addr_address(at, i, &a[i]);
-        phx__node_text_put(t, "address: %s, ", phx_address_text(&a[i], text));
+        phx__node_text_put(t, "address: %a, ", &a[i]);
         explain_tried(t, p, one->slot != PHX__NONE, one->tried_at, one->error);
     }
 }
@@ -25291,11 +25233,10 @@ PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint3
 PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
-    char id[PHX_ID_TEXT];
 
     for (uint32_t i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
         const struct phx__offer *h = &phx__route_table_offers(d)[i];
-        phx__node_text_put(t, "seen-by: %s, hops %u\n", explain_node(p, h->nbr, id), (uint64_t)h->hops);
+        phx__node_text_put(t, "seen-by: %n, hops %u\n", h->nbr, (uint64_t)h->hops);
     }
 }
 
@@ -25327,12 +25268,11 @@ PHX__COLD static void explain_hubs(struct phx__text *t, const phx *p)
 {
     struct phx_hub hub[PHX__DIAL_HUBS];
     size_t n = phx_hubs(p, hub, PHX__DIAL_HUBS);
-    char text[PHX_ADDRESS_TEXT], id[PHX_ID_TEXT];
 
     for (size_t i = 0; i < n && i < PHX__DIAL_HUBS; i++) {
-        phx__node_text_put(t, "hub: %s, ", phx_address_text(&hub[i].address, text));
+        phx__node_text_put(t, "hub: %a, ", &hub[i].address);
         if (hub[i].linked)
-            phx__node_text_put(t, "linked with %s\n", phx_id_text(&hub[i].peer, id));
+            phx__node_text_put(t, "linked with %i\n", &hub[i].peer);
         else
             explain_tried(t, p, hub[i].error == PHX_EAGAIN, hub[i].tried_us, hub[i].error);
     }
@@ -25342,7 +25282,6 @@ PHX__COLD static void explain_hubs(struct phx__text *t, const phx *p)
 PHX__COLD static void explain_waits(struct phx__text *t, phx *p, uint32_t node)
 {
     const struct phx__claim *c;
-    char id[PHX_ID_TEXT];
 
     for (uint32_t k = 0; k < EXPLAIN_MANY && (c = phx__names_claim(&p->names, node, k)) != NULL; k++) {
         int64_t name = phx__node_record_note(p, PHX__NOTE_OWNER, (int64_t)c->first, NULL, 0);
@@ -25351,14 +25290,14 @@ PHX__COLD static void explain_waits(struct phx__text *t, phx *p, uint32_t node)
         if (owner == node || phx__detect_state(&p->detect, owner, &at) != PHX_NODE_UNREACHABLE)
             continue;
         at += p->cfg.detector.broken_us;
-        phx__node_text_put(t, "waits: %u-%u, %u ms, until %s has failed\n", c->first, c->last,
-                           at > p->now ? (at - p->now) / PHX__MS : 0, phx_id_text(&p->ids.at[owner], id));
+        phx__node_text_put(t, "waits: %u-%u, %u ms, until %i has failed\n", c->first, c->last,
+                           at > p->now ? (at - p->now) / PHX__MS : 0, &p->ids.at[owner]);
     }
 }
 
 PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
-    struct phx__text t = { out, capacity, 0 };
+    struct phx__text t = { out, capacity, 0, p };
     const struct phx__claim *c;
     struct phx_node n;
     uint32_t i;
@@ -25423,17 +25362,9 @@ PHX__COLD static void dump_string(struct dump *d, const char *s)
     phx__node_text_put(&d->t, "\"");
 }
 
-PHX__COLD static void dump_id(struct dump *d, const char *before, const struct phx_id *id)
-{
-    char text[PHX_ID_TEXT];
-
-    phx__node_text_put(&d->t, "%s\"%s\"", before, phx_id_text(id, text));
-}
-
 PHX__COLD static void dump_item(struct dump *d, const char *begin, const struct phx_id *id)
 {
-    phx__node_text_put(&d->t, "%s", d->between);
-    dump_id(d, begin, id);
+    phx__node_text_put(&d->t, "%s%s\"%i\"", d->between, begin, id);
     d->between = ",";
 }
 
@@ -25460,7 +25391,7 @@ PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
                        n.incarnation, phx__node_state_text(n.state));
     phx__node_text_put(&d->t, n.hops < 0 ? "-1" : "%u", (uint64_t)n.hops);
     if (n.hops > 0)
-        dump_id(d, ",\"next\":", &n.next);
+        phx__node_text_put(&d->t, ",\"next\":\"%i\"", &n.next);
     if (way != 0)
         phx__node_text_put(&d->t, ",\"rtt_us\":%u", phx__route_rtt_us(way));
     phx__node_text_put(&d->t, ",\"since_us\":%u,\"names\":[", n.since_us);
@@ -25491,8 +25422,7 @@ PHX__COLD static void dump_json_seen(struct dump *d, uint32_t node)
 
     for (; o < end; o++) {
         dump_item(d, "\n{\"by\":", &d->p->ids.at[o->nbr]);
-        dump_id(d, ",\"node\":", &d->p->ids.at[node]);
-        phx__node_text_put(&d->t, ",\"hops\":%u}", (uint64_t)o->hops);
+        phx__node_text_put(&d->t, ",\"node\":\"%i\",\"hops\":%u}", &d->p->ids.at[node], (uint64_t)o->hops);
     }
 }
 
@@ -25505,8 +25435,8 @@ PHX__COLD static void dump_json_hubs(struct dump *d)
     for (size_t i = 0; i < n && i < PHX__DIAL_HUBS; i++) {
         phx__node_text_put(&d->t, "%s\n{\"address\":", i > 0 ? "," : "");
         dump_string(d, phx_address_text(&hub[i].address, text));
-        dump_id(d, ",\"peer\":", &hub[i].peer);
-        phx__node_text_put(&d->t, ",\"linked\":%s,\"error\":", hub[i].linked ? "true" : "false");
+        phx__node_text_put(&d->t, ",\"peer\":\"%i\",\"linked\":%s,\"error\":", &hub[i].peer,
+                           hub[i].linked ? "true" : "false");
         dump_string(d, hub[i].error == 0 ? "" : phx_strerror(hub[i].error));
         phx__node_text_put(&d->t, ",\"tried_us\":%u}", hub[i].tried_us);
     }
@@ -25514,14 +25444,12 @@ PHX__COLD static void dump_json_hubs(struct dump *d)
 
 PHX__COLD static void dump_json(struct dump *d)
 {
-    const struct phx__link *l;
-    uint32_t slot = 0;
+    const struct phx__link *l = NULL;
 
-    dump_id(d, "{\"self\":", &d->p->self);
-    phx__node_text_put(&d->t, ",\"now_us\":%u,\n\"nodes\":[", d->p->now);
+    phx__node_text_put(&d->t, "{\"self\":\"%i\",\"now_us\":%u,\n\"nodes\":[", &d->p->self, d->p->now);
     dump_each(d, PHX__SELF, dump_json_node);
     phx__node_text_put(&d->t, "],\n\"links\":[");
-    for (d->between = ""; (l = phx__node_each_link(d->p, &slot)) != NULL;)
+    for (d->between = ""; (l = phx__node_each_link(d->p, l)) != NULL;)
         if (l->state != PHX__LINK_CLOSED)
             dump_json_link(d, l);
     phx__node_text_put(&d->t, "],\n\"hubs\":[");
@@ -25542,11 +25470,11 @@ PHX__COLD static void dump_dot_node(struct dump *d, uint32_t node)
     struct phx_node n;
 
     phx__node_fill(d->p, node, &n);
-    dump_id(d, "  ", &n.id);
     phx_id_text(&n.id, id);
     id[8] = 0; /* enough to tell nodes apart in a picture */
-    phx__node_text_put(&d->t, " [%s%s,label=\"%s%s%s", node == PHX__SELF ? "shape=doublecircle," : "",
-                       look[n.state], n.label, n.label[0] != 0 ? "\\n" : "", id);
+    phx__node_text_put(&d->t, "  \"%i\" [%s%s,label=\"%s%s%s", &n.id,
+                       node == PHX__SELF ? "shape=doublecircle," : "", look[n.state], n.label,
+                       n.label[0] != 0 ? "\\n" : "", id);
     for (uint32_t i = 0; i < DUMP_LABEL_NAMES && (c = phx__names_claim(&d->p->names, node, i)) != NULL; i++)
         phx__node_text_put(&d->t, c->last > c->first ? "\\n%u-%u" : "\\n%u", c->first, c->last);
     phx__node_text_put(&d->t, "%s\"];\n", n.ranges_count > DUMP_LABEL_NAMES ? "\\n..." : "");
@@ -25554,9 +25482,7 @@ PHX__COLD static void dump_dot_node(struct dump *d, uint32_t node)
 
 PHX__COLD static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
 {
-    dump_id(d, "  ", &d->p->ids.at[a]);
-    dump_id(d, " -- ", &d->p->ids.at[b]);
-    phx__node_text_put(&d->t, "%s;\n", how);
+    phx__node_text_put(&d->t, "  \"%i\" -- \"%i\"%s;\n", &d->p->ids.at[a], &d->p->ids.at[b], how);
 }
 
 /* What neighbours say that they are next to. Where both say so, one line. */
@@ -25585,7 +25511,7 @@ PHX__COLD static void dump_dot(struct dump *d)
 
 PHX__COLD int phx_dump(phx *p, int format, char *out, size_t capacity)
 {
-    struct dump d = { { out, capacity, 0 }, p, "" };
+    struct dump d = { { out, capacity, 0, p }, p, "" };
 
     if (p == NULL || (out == NULL && capacity > 0) || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
         return PHX_EINVAL;
@@ -25680,7 +25606,7 @@ static int api_wake(phx *p, int result)
     return result;
 }
 
-int phx_set_detector(phx *p, const struct phx_detector *d)
+PHX__COLD int phx_set_detector(phx *p, const struct phx_detector *d)
 {
     if (p == NULL || d == NULL || api_detector_check(d) != 0)
         return PHX_EINVAL;
@@ -25754,7 +25680,7 @@ PHX__COLD int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
 }
 
 /* Release functions may call: they find the node in the midst of a step. */
-static void api_let_go(phx *p)
+PHX__COLD static void api_let_go(phx *p)
 {
     p->step.active = 2;
     phx__node_step_let_go(p);
@@ -25762,7 +25688,7 @@ static void api_let_go(phx *p)
     p->step.active = 0;
 }
 
-void phx_free(phx *p)
+PHX__COLD void phx_free(phx *p)
 {
     if (p == NULL)
         return;
@@ -25801,9 +25727,8 @@ PHX__COLD static int api_resolve(phx *p, int kind, const char *text, struct phx_
         memcpy(out->path, parsed.path, sizeof out->path);
         return 1;
     }
-    n = phx__addr_numeric(parsed.host, out) == 0 ? 1 : 0;
-    if (n == 0)
-        n = capacity == 1 ? PHX_EADDRESS : phx__node_os(p)->resolve(p->os.world, parsed.host, out, capacity);
+    n = phx__addr_numeric(parsed.host, out) == 0 ? 1
+        : capacity == 1 ? PHX_EADDRESS : phx__node_os(p)->resolve(p->os.world, parsed.host, out, capacity);
     for (i = 0; i < n; i++) {
         out[i].port = parsed.port;
         out[i].tls = parsed.tls || p->cfg.tls;
@@ -25829,13 +25754,12 @@ PHX__COLD int phx_listen(phx *p, const char *address)
             a[i].port = p->listeners.at[p->listeners.count - 1].address.port;
         one = phx__node_links_listen(p, &a[i]);
         done += one == 0;
-        if (one != 0 && err == 0)
-            err = one;
+        err = err == 0 ? one : err;
     }
     return done > 0 ? api_wake(p, 0) : err;
 }
 
-int phx_listening(const phx *p, int index, struct phx_address *out)
+PHX__COLD int phx_listening(const phx *p, int index, struct phx_address *out)
 {
     if (p == NULL || out == NULL)
         return PHX_EINVAL;
@@ -25867,7 +25791,7 @@ PHX__COLD int phx_advertise(phx *p, const char *address)
 }
 
 /* The addresses of a hub: how many, or why none. */
-static int api_hub(phx *p, int kind, const char *address, struct phx_address a[PHX__DIAL_ADDRESSES])
+PHX__COLD static int api_hub(phx *p, int kind, const char *address, struct phx_address a[PHX__DIAL_ADDRESSES])
 {
     int n = api_check(p, 1, 1);
 
@@ -25970,14 +25894,13 @@ PHX__COLD int phx_fail(phx *p, const struct phx_id *id)
 
 PHX__COLD int phx_reclaim(phx *p, const void *buffer, const void *arg)
 {
-    struct phx__link *l;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL;
     int got = 0, some = 0;
 
     if (p == NULL || buffer == NULL)
         return PHX_EINVAL;
     phx__node_record_note(p, PHX__NOTE_RECLAIM, (int64_t)(intptr_t)buffer, &arg, sizeof arg);
-    while (got >= 0 && !p->step.free_later && (l = phx__node_each_link(p, &slot)) != NULL)
+    while (got >= 0 && !p->step.free_later && (l = phx__node_each_link(p, l)) != NULL)
         some |= (got = phx__buf_slices_reclaim(&l->out.stream, buffer, arg)) > 0;
     if (got >= 0 && !p->step.free_later)
         some |= (got = phx__post_recv_reclaim(&p->post, buffer, arg)) > 0;
@@ -26015,9 +25938,8 @@ static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int event
 int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 {
     const struct phx__listener *at;
-    const struct phx__link *l;
+    const struct phx__link *l = NULL;
     int wake, i, n = 0;
-    uint32_t slot = 0;
 
     if (!api_fills(p, fds, capacity > 0 ? (size_t)capacity : 0))
         return PHX_EINVAL;
@@ -26028,13 +25950,13 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
         if (at->handle >= 0 && !at->paused)
             n = api_put_fd(fds, capacity, n, at->handle, PHX_READ);
     }
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         if (l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
             n = api_put_fd(fds, capacity, n, l->handle, phx__link_events(l));
     return n;
 }
 
-int phx_fd(phx *p)
+PHX__COLD int phx_fd(phx *p)
 {
     int fd = p == NULL ? PHX_EINVAL : p->own.world.fd(p->own.world.world);
 
@@ -26051,7 +25973,7 @@ int phx_wake(phx *p)
     return p == NULL ? PHX_EINVAL : p->own.world.wake(p->own.world.world);
 }
 
-int phx_busy(phx *p, uint64_t us)
+PHX__COLD int phx_busy(phx *p, uint64_t us)
 {
     int err = api_check(p, us <= 86400 * PHX__SECOND, 1);
 
@@ -26069,7 +25991,7 @@ int phx_busy(phx *p, uint64_t us)
     return 0;
 }
 
-int phx_close(phx *p, uint64_t drain_us)
+PHX__COLD int phx_close(phx *p, uint64_t drain_us)
 {
     uint64_t goodbye_at;
     int err = api_check(p, 1, 1);
@@ -26242,11 +26164,10 @@ PHX__COLD size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacit
 
 PHX__COLD size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
 {
-    const struct phx__link *l;
+    const struct phx__link *l = NULL;
     size_t n = 0;
-    uint32_t slot = 0;
 
-    while (api_fills(p, out, capacity) && (l = phx__node_each_link(p, &slot)) != NULL) {
+    while (api_fills(p, out, capacity) && (l = phx__node_each_link(p, l)) != NULL) {
         if (l->state == PHX__LINK_CLOSED || n++ >= capacity)
             continue;
         *out++ = (struct phx_link){

@@ -13,12 +13,7 @@
  *
  * Addresses on the wire come from peers and are dialled and logged later. So a path is accepted only if a
  * user could have written it: absolute, whole, and without control characters, which would let a peer forge
- * lines in our log.
- *
- *      none    0
- *      unix    1   u8 length   path, without its NUL
- *      v4      4   4 bytes     u16 port
- *      v6      6   16 bytes    u16 port
+ * lines in our log. What they are as bytes is said in addr.h.
  *
  * No call here asks the system anything: inet_pton and inet_ntop only read and print. */
 #include "base/addr.h"
@@ -319,12 +314,9 @@ PHX__COLD int phx__addr_get(struct phx__reader *r, struct phx_address *a)
     }
     if (got.family == PHX_UNIX) {
         n = phx__buf_get_u8(r);
-        good = n < sizeof got.path; /* room for the final NUL, which got has already */
-        if (good) {
-            phx__buf_get_copy(r, got.path, n);
-            /* A NUL inside would make it shorter than was said. */
-            good = n > 0 && addr_path_length(got.path, sizeof got.path) == n;
-        }
+        phx__buf_get_copy(r, got.path, PHX__MIN(n, sizeof got.path - 1)); /* the final NUL is there already */
+        /* A NUL inside would make it shorter than was said. */
+        good = n > 0 && addr_path_length(got.path, sizeof got.path) == n;
     } else if (addr_ip_size(&got) > 0) {
         phx__buf_get_copy(r, got.ip, addr_ip_size(&got));
         got.port = phx__buf_get_u16(r);

@@ -16,6 +16,8 @@
  * callback may push to the very queue that is being emptied. */
 #include "base/buf.h"
 
+#define BUF_TAIL_FIRST 4096u
+
 /* ---- Reader */
 
 void phx__buf_reader_init(struct phx__reader *r, const void *data, size_t size)
@@ -79,14 +81,6 @@ uint64_t phx__buf_get_u64(struct phx__reader *r)
     const uint8_t *p = phx__buf_get_bytes(r, 8);
 
     return p == NULL ? 0 : phx__buf_load_u64(p);
-}
-
-void phx__buf_get_u64s(struct phx__reader *r, uint64_t *out, size_t count)
-{
-    const uint8_t *p = phx__buf_get_bytes(r, 8 * count);
-
-    for (size_t i = 0; i < count; i++)
-        out[i] = p == NULL ? 0 : phx__buf_load_u64(p + 8 * i);
 }
 
 void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size)
@@ -168,10 +162,7 @@ uint8_t *phx__buf_store_u64(uint8_t *p, uint64_t v)
 
 void phx__buf_put_u64(struct phx__writer *w, uint64_t v)
 {
-    uint8_t *p = buf_claim(w, 8);
-
-    if (p != NULL)
-        (void)phx__buf_store_u64(p, v);
+    phx__buf_put_u64s(w, &v, 1);
 }
 
 void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count)
@@ -302,6 +293,22 @@ void phx__buf_place_drop(struct phx__place *p)
 {
     phx__buf_block_drop(p->block);
     memset(p, 0, sizeof *p);
+}
+
+struct phx__block *phx__buf_block_tail(struct phx__mem *mem, struct phx__block **tail, size_t need,
+                                       size_t most)
+{
+    struct phx__block *b = *tail;
+    size_t size = b == NULL ? BUF_TAIL_FIRST : PHX__MIN(2 * b->capacity, most);
+
+    if (b != NULL && b->refs == 1)
+        b->used = 0; /* nobody needs what is in it any more */
+    if (b != NULL && b->capacity - b->used >= need)
+        return b;
+    if ((b = phx__buf_block_new(mem, PHX__MAX(size, need))) == NULL)
+        return NULL;
+    phx__buf_block_drop(*tail);
+    return *tail = b;
 }
 
 /* ---- Queues of slices. count of them lie in the ring from `first` on; bytes is the sum of their sizes. */

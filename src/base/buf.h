@@ -14,8 +14,6 @@ PHX_PRIVATE uint8_t phx__buf_get_u8(struct phx__reader *r);
 PHX_PRIVATE uint16_t phx__buf_get_u16(struct phx__reader *r);
 PHX_PRIVATE uint32_t phx__buf_get_u32(struct phx__reader *r);
 PHX_PRIVATE uint64_t phx__buf_get_u64(struct phx__reader *r);
-/* Several in a row, with one look at the bounds: on the way of every message. */
-PHX_PRIVATE void phx__buf_get_u64s(struct phx__reader *r, uint64_t *out, size_t count);
 PHX_PRIVATE uint32_t phx__buf_load_u32(const uint8_t *p); /* of bytes that are known to be there */
 PHX_PRIVATE uint64_t phx__buf_load_u64(const uint8_t *p);
 PHX_PRIVATE void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size); /* zeroes if bad */
@@ -35,6 +33,7 @@ PHX_PRIVATE void phx__buf_put_u8(struct phx__writer *w, uint8_t v);
 PHX_PRIVATE void phx__buf_put_u16(struct phx__writer *w, uint16_t v);
 PHX_PRIVATE void phx__buf_put_u32(struct phx__writer *w, uint32_t v);
 PHX_PRIVATE void phx__buf_put_u64(struct phx__writer *w, uint64_t v);
+/* Several in a row, with one look at the bounds: on the way of every message. */
 PHX_PRIVATE void phx__buf_put_u64s(struct phx__writer *w, const uint64_t *v, size_t count);
 PHX_PRIVATE void phx__buf_put_bytes(struct phx__writer *w, const void *data, size_t size);
 
@@ -52,6 +51,10 @@ PHX_PRIVATE struct phx__block *phx__buf_block_new(struct phx__mem *mem, size_t c
 PHX_PRIVATE struct phx__block *phx__buf_block_wrap(struct phx__mem *mem, const void *data, size_t size,
                                                    void (*release)(const void *, size_t, void *), void *arg);
 PHX_PRIVATE struct phx__block *phx__buf_block_hold(struct phx__block *b);
+/* *tail, or a new block in its place, with `need` bytes free at its end. NULL: no memory. The first is small,
+ * and the next ones are larger, up to `most`: who uses little keeps little. */
+PHX_PRIVATE struct phx__block *phx__buf_block_tail(struct phx__mem *mem, struct phx__block **tail,
+                                                   size_t need, size_t most);
 /* What it is there for is over, whoever holds it still: used becomes capacity, and the host's bytes are
  * released now. */
 PHX_PRIVATE void phx__buf_block_retire(struct phx__block *b);

@@ -30,7 +30,7 @@ void phx__id_init(struct phx__ids *ids, struct phx__mem *mem, uint32_t limit)
     phx__map_init(&ids->places, mem);
 }
 
-void phx__id_free(struct phx__ids *ids)
+PHX__COLD void phx__id_free(struct phx__ids *ids)
 {
     phx__mem_put(ids->mem, ids->at, ids->capacity * sizeof *ids->at);
     phx__mem_put(ids->mem, ids->used, ids->used_capacity * sizeof *ids->used);
@@ -71,13 +71,12 @@ int phx__id_add(struct phx__ids *ids, const struct phx_id *id, uint32_t *index)
     ids->at[i] = *id;
     ids->used[i] = 1;
     ids->count++;
-    if (i == ids->size)
-        ids->size++;
+    ids->size += i == ids->size;
     *index = i;
     return 0;
 }
 
-void phx__id_drop(struct phx__ids *ids, uint32_t index)
+PHX__COLD void phx__id_drop(struct phx__ids *ids, uint32_t index)
 {
     PHX_ASSERT(index < ids->size && ids->used[index]);
     /* The id is wiped so that a room which kept the index sees nobody there, and not the old node. */
@@ -87,7 +86,7 @@ void phx__id_drop(struct phx__ids *ids, uint32_t index)
     ids->count--;
 }
 
-uint32_t phx__id_fit(struct phx__ids *ids)
+PHX__COLD uint32_t phx__id_fit(struct phx__ids *ids)
 {
     while (ids->size > 0 && !ids->used[ids->size - 1])
         ids->size--;

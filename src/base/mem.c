@@ -43,7 +43,7 @@ static void *mem_default(void *world, void *old, size_t old_size, size_t new_siz
     return old == NULL ? malloc(new_size) : realloc(old, new_size);
 }
 
-void phx__mem_init(struct phx__mem *m, const struct phx_alloc *alloc, size_t limit)
+PHX__COLD void phx__mem_init(struct phx__mem *m, const struct phx_alloc *alloc, size_t limit)
 {
     memset(m, 0, sizeof *m);
     m->alloc.alloc = mem_default;
@@ -146,9 +146,8 @@ void phx__mem_put(struct phx__mem *m, void *p, size_t size)
 void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
 {
     volatile unsigned char *bytes = p; /* a plain memset before a free is left out by compilers */
-    size_t i;
 
-    for (i = 0; p != NULL && i < size; i++)
+    for (size_t i = 0; p != NULL && i < size; i++)
         bytes[i] = 0;
     phx__mem_put(m, p, size);
 }
@@ -206,7 +205,7 @@ void phx__mem_drop_spares(struct phx__mem *m, uint64_t before)
     }
 }
 
-void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
+PHX__COLD void phx__mem_fit(struct phx__mem *m, void *array, uint32_t *capacity, uint32_t need, size_t item)
 {
     void *old, *less;
 

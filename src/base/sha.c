@@ -182,9 +182,8 @@ int phx__sha_equal(const uint8_t a[32], const uint8_t b[32])
 {
     /* volatile: a loop left at the first difference would tell a forger how many bytes are right. */
     volatile uint8_t differ = 0;
-    int i;
 
-    for (i = 0; i < 32; i++)
+    for (int i = 0; i < 32; i++)
         differ = (uint8_t)(differ | (a[i] ^ b[i]));
     return differ == 0;
 }

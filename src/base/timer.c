@@ -71,7 +71,7 @@ void phx__timer_init(struct phx__timers *t, struct phx__mem *mem)
     t->free_list = PHX__NONE; /* 0 is a handle */
 }
 
-void phx__timer_free(struct phx__timers *t)
+PHX__COLD void phx__timer_free(struct phx__timers *t)
 {
     phx__mem_put(t->mem, t->at, t->capacity * sizeof *t->at);
     phx__mem_put(t->mem, t->heap, t->heap_capacity * sizeof *t->heap);
@@ -124,7 +124,7 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
     t->free_list = handle;
 }
 
-void phx__timer_fit(struct phx__timers *t)
+PHX__COLD void phx__timer_fit(struct phx__timers *t)
 {
     while (t->count > 0 && TIMER_KIND(&t->at[t->count - 1]) == TIMER_DROPPED)
         t->count--;

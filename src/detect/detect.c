@@ -478,7 +478,7 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
 }
 
 /* NULL: no memory, and nothing has changed. */
-static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t node)
+PHX__COLD static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t node)
 {
     struct phx__detect_link *l;
 
@@ -495,7 +495,7 @@ static struct phx__detect_link *detect_link_new(struct phx__detect *d, uint32_t 
     return l;
 }
 
-int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l;
 
@@ -543,11 +543,10 @@ PHX__COLD void phx__detect_link_down(struct phx__detect *d, uint32_t node)
     detect_fill_monitors(d);
 }
 
-uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor)
+uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now)
 {
     struct phx__detect_link *l = phx__detect_link_of(d, node);
 
-    *monitor = l != NULL && l->monitor;
     if (l == NULL)
         return d->limits.interval_us;
     l->sent_at = detect_clock(d, now);

@@ -80,8 +80,8 @@ PHX_PRIVATE void phx__detect_step(struct phx__detect *d, uint64_t now);
 /* A link is up or down. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__detect_link_down(struct phx__detect *d, uint32_t node);
-/* For a heartbeat, which counts as sent: when we send again at the latest, and if the peer is a monitor. */
-PHX_PRIVATE uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now, int *monitor);
+/* For a heartbeat, which counts as sent: within which time we send again. */
+PHX_PRIVATE uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now);
 /* Traffic on the link. Cheap: neither sets a timer. */
 PHX_PRIVATE void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now);
 PHX_PRIVATE void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now);

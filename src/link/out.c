@@ -180,8 +180,7 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
             o->dry = 1;
             if (o->stream.bytes > 0 || o->tail == NULL || o->tail->refs > 1)
                 return 0;
-            /* All is written: the block is used again, but not a large one, or each idle link of a hub would
-             * hold one. */
+            /* All is written: the block is used again, unless it is large: an idle link keeps little. */
             o->tail->used = 0;
             if (o->tail->capacity > OUT_TAIL) {
                 phx__buf_block_drop(o->tail);

@@ -109,15 +109,13 @@ static int index_item_get(const struct phx__names_of *of, uint32_t node, uint32_
 /* Appends a segment, or lengthens the last one. */
 static int index_emit(struct phx__names_index *x, uint64_t first, uint64_t last, uint32_t owner)
 {
-    const struct phx__names_segment one = { first, last, owner };
-
     if (x->count > 0 && x->at[x->count - 1].owner == owner && x->at[x->count - 1].last + 1 == first) {
         x->at[x->count - 1].last = last;
         return 0;
     }
     if (phx__mem_grow(x->mem, &x->at, &x->capacity, x->count + 1, sizeof *x->at) != 0)
         return PHX_ENOMEM;
-    x->at[x->count++] = one;
+    x->at[x->count++] = (struct phx__names_segment){ first, last, owner };
     return 0;
 }
 

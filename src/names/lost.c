@@ -35,40 +35,25 @@ static int lost_put(struct phx__names_lost *l, struct phx__names_lost_list *list
     return 0;
 }
 
-/* The parts of first..last that nobody alive claims. */
-static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_list *list, const struct phx_lost *like,
-                    uint64_t first, uint64_t last)
+/* The parts of a segment that nobody alive claims. */
+PHX__COLD static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_list *list,
+                              const struct phx__names_segment *dead)
 {
+    const struct phx_lost like = { { 0, 0 }, l->names->ids->at[dead->owner], l->since(l->ctx, dead->owner) };
     struct phx_range around;
+    uint64_t first;
     int err;
 
-    for (;;) {
+    for (first = dead->first;; first = around.last + 1) {
         uint32_t owner = phx__names_owner(l->names, first, &around, &err);
         if (err != 0)
             return err;
-        around.last = PHX__MIN(around.last, last);
-        if (owner == PHX__NONE && lost_put(l, list, like, first, around.last) != 0)
+        around.last = PHX__MIN(around.last, dead->last);
+        if (owner == PHX__NONE && lost_put(l, list, &like, first, around.last) != 0)
             return PHX_ENOMEM;
-        if (around.last == last)
+        if (around.last == dead->last)
             return 0;
-        first = around.last + 1;
     }
-}
-
-/* Goes through the index of the failed alone, segment by segment. */
-PHX__COLD static int lost_collect(struct phx__names_lost *l, const struct phx__names_index *dead,
-                        struct phx__names_lost_list *list)
-{
-    struct phx_lost like;
-    int err = 0;
-
-    memset(&like, 0, sizeof like);
-    for (uint32_t i = 0; i < dead->count && err == 0; i++) {
-        like.owner = l->names->ids->at[dead->at[i].owner];
-        like.since_us = l->since(l->ctx, dead->at[i].owner);
-        err = lost_cut(l, list, &like, dead->at[i].first, dead->at[i].last);
-    }
-    return err;
 }
 
 /* The parts of the names of from that are not in less, appended to list. */
@@ -116,7 +101,7 @@ PHX__COLD void phx__names_lost_free(struct phx__names_lost *l)
 }
 
 /* Do the changes touch no name that a failed node claims? */
-static int lost_is_untouched(const struct phx__names_lost *l)
+PHX__COLD static int lost_is_untouched(const struct phx__names_lost *l)
 {
     const struct phx__names_changes *c = &l->names->changes;
 
@@ -143,10 +128,10 @@ PHX__COLD static int lost_find(struct phx__names_lost *l)
     }
     if (l->dead_version != l->names->dead_version)
         err = phx__names_index_build(&l->dead, l->names->of, l->names->capacity, 1);
-    if (err == 0) {
+    if (err == 0)
         l->dead_version = l->names->dead_version;
-        err = lost_collect(l, &l->dead, &list);
-    }
+    for (uint32_t i = 0; err == 0 && i < l->dead.count; i++)
+        err = lost_cut(l, &list, &l->dead.at[i]);
     if (err != 0) {
         lost_drop(l, &list);
         return err;

@@ -246,54 +246,46 @@ static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t
     return gaps + 1;
 }
 
-/* Fills the gaps of first..last with claims; claims i..j-1 meet the range and there is room for `gaps` more.
- * Works from the top down, so nothing moves twice. */
-static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
-                       struct phx__claim want)
+/* Puts a claim behind those from..out - 1, or into the last of these: how many more they are. */
+static uint32_t names_emit(struct phx__claim *at, uint32_t from, uint32_t out, struct phx__claim c)
 {
-    struct phx__claim *at = own->at, gap = want;
-    uint32_t out = j + gaps;
+    int joins = out > from && at[out - 1].last + 1 == c.first && at[out - 1].epoch == c.epoch;
 
-    memmove(at + out, at + j, (own->count - j) * sizeof *at);
-    own->count += gaps;
-    while (out > i) {
-        if (j == i || at[j - 1].last < gap.last) {
-            gap.first = j == i ? want.first : at[j - 1].last + 1;
-            at[--out] = gap;
-        }
-        if (j > i) {
-            struct phx__claim held = at[--j]; /* out may be its own place */
-            at[--out] = held;
-            gap.last = held.first - 1; /* wraps only at name 0, and then nothing is left to do */
-        }
-    }
+    if (joins)
+        at[out - 1].last = c.last;
+    else
+        at[out] = c;
+    return !joins;
 }
 
-/* Joins neighbours of the same epoch among the own claims from..to - 1. */
-static void names_join(struct phx__names_of *own, uint32_t from, uint32_t to)
+/* Fills the gaps that own claims i..j - 1 leave in a new one, for which there is room. raises: those that it
+ * meets or touches get its epoch. Neighbours of one epoch become one claim. */
+PHX__COLD static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
+                                 const struct phx__claim *want, int raises)
 {
-    uint32_t i, out = from;
+    uint32_t in = i + gaps, out = i;
+    struct phx__claim gap = *want;
+    int open = 1; /* something of it is left to fill */
 
-    for (i = from + 1; i < to; i++) {
-        struct phx__claim *end = &own->at[out];
-        if (end->last + 1 == own->at[i].first && end->epoch == own->at[i].epoch)
-            end->last = own->at[i].last;
-        else
-            own->at[++out] = own->at[i];
+    memmove(own->at + in, own->at + i, (own->count - i) * sizeof *own->at);
+    for (own->count += gaps; in < j + gaps; in++) {
+        struct phx__claim held = own->at[in]; /* out may be its own place */
+        gap.last = held.first <= want->last ? held.first - 1 : want->last; /* unused at name 0 */
+        if (open && held.first > gap.first)
+            out += names_emit(own->at, i, out, gap);
+        open &= held.last < want->last;
+        if (raises && (held.last >= want->first || held.last + 1 == want->first)
+            && (held.first <= want->last || held.first - 1 == want->last))
+            held.epoch = want->epoch;
+        out += names_emit(own->at, i, out, held);
+        gap.first = PHX__MAX(held.last + 1, want->first);
     }
-    if (++out == to)
-        return;
-    memmove(own->at + out, own->at + to, (own->count - to) * sizeof *own->at);
-    own->count -= to - out;
-}
-
-/* Those of the own claims from..to - 1 that a new one meets or touches get its epoch. */
-static void names_raise(struct phx__names_of *own, const struct phx__claim *want, uint32_t from, uint32_t to)
-{
-    for (uint32_t i = from; i < to; i++)
-        if ((own->at[i].last >= want->first || own->at[i].last + 1 == want->first)
-            && (own->at[i].first <= want->last || own->at[i].first - 1 == want->last))
-            own->at[i].epoch = want->epoch;
+    gap.last = want->last;
+    if (open)
+        out += names_emit(own->at, i, out, gap);
+    if (out < in)
+        memmove(own->at + out, own->at + in, (own->count - in) * sizeof *own->at);
+    own->count -= in - out;
 }
 
 static void names_see_epoch(struct phx__names *n, uint64_t epoch)
@@ -386,7 +378,7 @@ static void names_differ(struct phx__names *n, uint32_t node, const struct phx__
 }
 
 /* Takes over the memory of new. */
-static void names_replace(struct phx__names *n, uint32_t node, const struct phx__names_of *new)
+PHX__COLD static void names_replace(struct phx__names *n, uint32_t node, const struct phx__names_of *new)
 {
     struct phx__names_of *of = &n->of[node];
 
@@ -404,7 +396,7 @@ void phx__names_init(struct phx__names *n, struct phx__mem *mem, struct phx__ids
     *n = (struct phx__names){ .mem = mem, .ids = ids, .index = { .mem = mem, .ids = ids } };
 }
 
-void phx__names_free(struct phx__names *n)
+PHX__COLD void phx__names_free(struct phx__names *n)
 {
     phx__names_join_pages(n);
     for (uint32_t node = 0; node < n->capacity; node++)
@@ -438,13 +430,9 @@ PHX__COLD int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t l
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
     j = names_past(own, i, last);
-    names_fill(own, i, j, gaps, want);
-    j += gaps;
     j += j < own->count;
     i -= i > 0;
-    if (want.epoch == n->epoch_max && !n->keep)
-        names_raise(own, &want, i, j);
-    names_join(own, i, j);
+    names_fill(own, i, j, gaps, &want, want.epoch == n->epoch_max && !n->keep);
     names_close(n, own, i, was);
     names_change(n, first, last);
     names_grew(n, PHX__SELF, first, last);
@@ -493,11 +481,11 @@ PHX__COLD int phx__names_release(struct phx__names *n, uint64_t first, uint64_t 
     return 1;
 }
 
-int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card)
+PHX__COLD int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *card)
 {
     struct phx__names_of theirs = { NULL, 0, 0, 0, 0 };
     uint32_t i, count = card->flags & PHX__CARD_LEFT ? 0 : card->claim_count;
-    int changed;
+    int same, changed;
 
     PHX_ASSERT(node != PHX__SELF && node != PHX__NONE && count <= PHX__CARD_CLAIMS);
     phx__names_join_pages(n);
@@ -513,13 +501,10 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     }
     theirs.dead = n->of[node].dead;
     /* Cards come again for other reasons than names: ours never lose against what is known. */
-    if (count == n->of[node].count
-        && (count == 0 || memcmp(theirs.at, n->of[node].at, count * sizeof *theirs.at) == 0)) {
-        phx__mem_put(n->mem, theirs.at, count * sizeof *theirs.at);
-        return 0;
-    }
-    changed = theirs.dead ? 0 : names_contest(n, node, &theirs);
-    if (changed < 0) {
+    same = count == n->of[node].count
+           && (count == 0 || memcmp(theirs.at, n->of[node].at, count * sizeof *theirs.at) == 0);
+    changed = same || theirs.dead ? 0 : names_contest(n, node, &theirs);
+    if (same || changed < 0) {
         phx__mem_put(n->mem, theirs.at, count * sizeof *theirs.at);
         return changed;
     }
@@ -529,7 +514,7 @@ int phx__names_set(struct phx__names *n, uint32_t node, const struct phx__card *
     return changed;
 }
 
-int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
+PHX__COLD int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
 {
     const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
     int changed = 0;
@@ -549,7 +534,7 @@ int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     return changed;
 }
 
-void phx__names_trim(struct phx__names *n, uint32_t node)
+PHX__COLD void phx__names_trim(struct phx__names *n, uint32_t node)
 {
     struct phx__names_of *of = node < n->capacity ? &n->of[node] : NULL;
     struct phx__claim *rest;
@@ -567,7 +552,7 @@ void phx__names_trim(struct phx__names *n, uint32_t node)
     n->dead_version++;
 }
 
-void phx__names_forget(struct phx__names *n, uint32_t node)
+PHX__COLD void phx__names_forget(struct phx__names *n, uint32_t node)
 {
     const struct phx__names_of none = { NULL, 0, 0, 0, 0 };
 
@@ -662,15 +647,13 @@ uint64_t phx__names_epoch(struct phx__names *n, uint64_t first, uint64_t last)
 int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range *range,
                     uint64_t epoch, struct phx_range *out)
 {
-    uint32_t i;
+    const struct phx__names_of *of = node < n->capacity ? &n->of[node] : NULL;
     int err;
 
     phx__names_join_pages(n);
-    i = node < n->capacity ? names_from(&n->of[node], range->first) : 0;
-    for (; node < n->capacity && i < n->of[node].count; i++) {
-        const struct phx__claim *c = &n->of[node].at[i];
-        uint64_t name = c->first > range->first ? c->first : range->first;
-        uint64_t end = c->last < range->last ? c->last : range->last;
+    for (uint32_t i = of == NULL ? 0 : names_from(of, range->first); of != NULL && i < of->count; i++) {
+        const struct phx__claim *c = &of->at[i];
+        uint64_t name = PHX__MAX(c->first, range->first), end = PHX__MIN(c->last, range->last);
         struct phx_range around = { 0, 0 };
         if (c->first > range->last)
             break;
@@ -679,8 +662,7 @@ int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range 
             if (err != 0)
                 return err;
             if (owner == node) {
-                out->first = name;
-                out->last = around.last < end ? around.last : end;
+                *out = (struct phx_range){ name, PHX__MIN(around.last, end) };
                 return 1;
             }
             if (around.last >= end) /* which may be the last name of all */
@@ -690,7 +672,7 @@ int phx__names_held(struct phx__names *n, uint32_t node, const struct phx_range 
     return 0;
 }
 
-int phx__names_take_conflict(struct phx__names *n, struct phx__names_conflict *out)
+PHX__COLD int phx__names_take_conflict(struct phx__names *n, struct phx__names_conflict *out)
 {
     if (n->conflict_count == 0)
         return 0;

@@ -81,7 +81,7 @@ static int api_wake(phx *p, int result)
     return result;
 }
 
-int phx_set_detector(phx *p, const struct phx_detector *d)
+PHX__COLD int phx_set_detector(phx *p, const struct phx_detector *d)
 {
     if (p == NULL || d == NULL || api_detector_check(d) != 0)
         return PHX_EINVAL;
@@ -155,7 +155,7 @@ PHX__COLD int phx_new(phx **out, const struct phx_config *cfg, uint64_t now_us)
 }
 
 /* Release functions may call: they find the node in the midst of a step. */
-static void api_let_go(phx *p)
+PHX__COLD static void api_let_go(phx *p)
 {
     p->step.active = 2;
     phx__node_step_let_go(p);
@@ -163,7 +163,7 @@ static void api_let_go(phx *p)
     p->step.active = 0;
 }
 
-void phx_free(phx *p)
+PHX__COLD void phx_free(phx *p)
 {
     if (p == NULL)
         return;
@@ -202,9 +202,8 @@ PHX__COLD static int api_resolve(phx *p, int kind, const char *text, struct phx_
         memcpy(out->path, parsed.path, sizeof out->path);
         return 1;
     }
-    n = phx__addr_numeric(parsed.host, out) == 0 ? 1 : 0;
-    if (n == 0)
-        n = capacity == 1 ? PHX_EADDRESS : phx__node_os(p)->resolve(p->os.world, parsed.host, out, capacity);
+    n = phx__addr_numeric(parsed.host, out) == 0 ? 1
+        : capacity == 1 ? PHX_EADDRESS : phx__node_os(p)->resolve(p->os.world, parsed.host, out, capacity);
     for (i = 0; i < n; i++) {
         out[i].port = parsed.port;
         out[i].tls = parsed.tls || p->cfg.tls;
@@ -230,13 +229,12 @@ PHX__COLD int phx_listen(phx *p, const char *address)
             a[i].port = p->listeners.at[p->listeners.count - 1].address.port;
         one = phx__node_links_listen(p, &a[i]);
         done += one == 0;
-        if (one != 0 && err == 0)
-            err = one;
+        err = err == 0 ? one : err;
     }
     return done > 0 ? api_wake(p, 0) : err;
 }
 
-int phx_listening(const phx *p, int index, struct phx_address *out)
+PHX__COLD int phx_listening(const phx *p, int index, struct phx_address *out)
 {
     if (p == NULL || out == NULL)
         return PHX_EINVAL;
@@ -268,7 +266,7 @@ PHX__COLD int phx_advertise(phx *p, const char *address)
 }
 
 /* The addresses of a hub: how many, or why none. */
-static int api_hub(phx *p, int kind, const char *address, struct phx_address a[PHX__DIAL_ADDRESSES])
+PHX__COLD static int api_hub(phx *p, int kind, const char *address, struct phx_address a[PHX__DIAL_ADDRESSES])
 {
     int n = api_check(p, 1, 1);
 
@@ -371,14 +369,13 @@ PHX__COLD int phx_fail(phx *p, const struct phx_id *id)
 
 PHX__COLD int phx_reclaim(phx *p, const void *buffer, const void *arg)
 {
-    struct phx__link *l;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL;
     int got = 0, some = 0;
 
     if (p == NULL || buffer == NULL)
         return PHX_EINVAL;
     phx__node_record_note(p, PHX__NOTE_RECLAIM, (int64_t)(intptr_t)buffer, &arg, sizeof arg);
-    while (got >= 0 && !p->step.free_later && (l = phx__node_each_link(p, &slot)) != NULL)
+    while (got >= 0 && !p->step.free_later && (l = phx__node_each_link(p, l)) != NULL)
         some |= (got = phx__buf_slices_reclaim(&l->out.stream, buffer, arg)) > 0;
     if (got >= 0 && !p->step.free_later)
         some |= (got = phx__post_recv_reclaim(&p->post, buffer, arg)) > 0;
@@ -416,9 +413,8 @@ static int api_put_fd(struct pollfd *fds, int capacity, int n, int fd, int event
 int phx_fds(const phx *p, struct pollfd *fds, int capacity)
 {
     const struct phx__listener *at;
-    const struct phx__link *l;
+    const struct phx__link *l = NULL;
     int wake, i, n = 0;
-    uint32_t slot = 0;
 
     if (!api_fills(p, fds, capacity > 0 ? (size_t)capacity : 0))
         return PHX_EINVAL;
@@ -429,13 +425,13 @@ int phx_fds(const phx *p, struct pollfd *fds, int capacity)
         if (at->handle >= 0 && !at->paused)
             n = api_put_fd(fds, capacity, n, at->handle, PHX_READ);
     }
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         if (l->state != PHX__LINK_CLOSED && phx__link_events(l) != 0)
             n = api_put_fd(fds, capacity, n, l->handle, phx__link_events(l));
     return n;
 }
 
-int phx_fd(phx *p)
+PHX__COLD int phx_fd(phx *p)
 {
     int fd = p == NULL ? PHX_EINVAL : p->own.world.fd(p->own.world.world);
 
@@ -452,7 +448,7 @@ int phx_wake(phx *p)
     return p == NULL ? PHX_EINVAL : p->own.world.wake(p->own.world.world);
 }
 
-int phx_busy(phx *p, uint64_t us)
+PHX__COLD int phx_busy(phx *p, uint64_t us)
 {
     int err = api_check(p, us <= 86400 * PHX__SECOND, 1);
 
@@ -470,7 +466,7 @@ int phx_busy(phx *p, uint64_t us)
     return 0;
 }
 
-int phx_close(phx *p, uint64_t drain_us)
+PHX__COLD int phx_close(phx *p, uint64_t drain_us)
 {
     uint64_t goodbye_at;
     int err = api_check(p, 1, 1);
@@ -643,11 +639,10 @@ PHX__COLD size_t phx_nodes_as(const phx *p, struct phx_node *out, size_t capacit
 
 PHX__COLD size_t phx_links(const phx *p, struct phx_link *out, size_t capacity)
 {
-    const struct phx__link *l;
+    const struct phx__link *l = NULL;
     size_t n = 0;
-    uint32_t slot = 0;
 
-    while (api_fills(p, out, capacity) && (l = phx__node_each_link(p, &slot)) != NULL) {
+    while (api_fills(p, out, capacity) && (l = phx__node_each_link(p, l)) != NULL) {
         if (l->state == PHX__LINK_CLOSED || n++ >= capacity)
             continue;
         *out++ = (struct phx_link){

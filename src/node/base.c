@@ -37,16 +37,44 @@ static void node_text_number(struct phx__text *t, uint64_t v)
     node_text_string(t, digits + n);
 }
 
+static void node_text_node(struct phx__text *t, uint32_t node)
+{
+    char id[PHX_ID_TEXT];
+    struct phx_node n;
+
+    if (node == PHX__NONE || node == PHX__SELF) {
+        node_text_string(t, node == PHX__SELF ? "this node" : "?");
+        return;
+    }
+    phx__node_fill(t->p, node, &n);
+    node_text_string(t, n.label[0] != 0 ? n.label : phx_id_text(&n.id, id));
+}
+
+static void node_text_address(struct phx__text *t, const struct phx_address *a)
+{
+    char text[PHX_ADDRESS_TEXT];
+
+    node_text_string(t, a->family != 0 ? phx_address_text(a, text) : "adopted");
+}
+
 /* printf would bring a library's worth of conversions, and a locale. */
 static void node_text_format(struct phx__text *t, const char *format, va_list ap)
 {
-    for (; *format != 0; format++)
-        if (format[0] == '%' && format[1] == 's')
-            node_text_string(t, va_arg(ap, const char *)), format++;
-        else if (format[0] == '%' && format[1] == 'u')
-            node_text_number(t, va_arg(ap, uint64_t)), format++;
-        else
+    char id[PHX_ID_TEXT];
+
+    for (; *format != 0; format++) {
+        if (*format != '%') {
             node_text_char(t, *format);
+            continue;
+        }
+        switch (*++format) {
+        case 's': node_text_string(t, va_arg(ap, const char *)); break;
+        case 'u': node_text_number(t, va_arg(ap, uint64_t)); break;
+        case 'i': node_text_string(t, phx_id_text(va_arg(ap, const struct phx_id *), id)); break;
+        case 'n': node_text_node(t, va_arg(ap, uint32_t)); break;
+        default: node_text_address(t, va_arg(ap, const struct phx_address *)); /* 'a' */
+        }
+    }
 }
 
 void phx__node_text_put(struct phx__text *t, const char *format, ...)
@@ -113,7 +141,7 @@ PHX__COLD void phx__node_log(phx *p, int level, const char *format, ...)
         g->next = (g->next + 1) % PHX__LOG_SECOND;
     }
     g->lines[g->used++] = (char)level;
-    t = (struct phx__text){ g->lines + g->used, BASE_LOG_LINE - 1, 0 };
+    t = (struct phx__text){ g->lines + g->used, BASE_LOG_LINE - 1, 0, p };
     va_start(ap, format);
     node_text_format(&t, format, ap);
     va_end(ap);
@@ -153,7 +181,7 @@ int phx__node_peer(phx *p, uint32_t node)
     return 0;
 }
 
-struct phx__history *phx__node_history(const phx *p, uint32_t node)
+PHX__COLD struct phx__history *phx__node_history(const phx *p, uint32_t node)
 {
     uint32_t i = node < p->peers.capacity ? p->peers.at[node].history : 0;
 
@@ -162,7 +190,7 @@ struct phx__history *phx__node_history(const phx *p, uint32_t node)
 
 /* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
  * other ways, or was found there at once, lost what was sent, and neither end was late. */
-uint64_t phx__node_rest_until(const phx *p, uint32_t node)
+PHX__COLD uint64_t phx__node_rest_until(const phx *p, uint32_t node)
 {
     const struct phx__history *h = phx__node_history(p, node);
     uint64_t since;
@@ -175,7 +203,7 @@ uint64_t phx__node_rest_until(const phx *p, uint32_t node)
 }
 
 /* For phx_explain, and for phx__node_rest_until. */
-void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
+PHX__COLD void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
     struct phx__peers *s = &p->peers;
@@ -234,16 +262,6 @@ PHX__COLD void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
     out->reason = node_reason(p, node, out->state, h);
     out->seen_us = l != NULL ? l->received_at + p->detect.stalled : h != NULL ? h->heard_at : 0;
     out->ranges_count = phx__names_count(&p->names, node);
-}
-
-const char *phx__node_called(const phx *p, uint32_t node, char out[PHX_ID_TEXT])
-{
-    struct phx_node n;
-
-    if (node == PHX__NONE)
-        return "?";
-    phx__node_fill(p, node, &n);
-    return n.label[0] != 0 ? memcpy(out, n.label, sizeof n.label) : phx_id_text(&n.id, out);
 }
 
 const struct phx_os *phx__node_os(phx *p)
@@ -308,11 +326,11 @@ int phx__node_serves(const phx *p, const struct phx__link *l)
     return phx__node_link(p, l->peer) == l;
 }
 
-struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot)
+struct phx__link *phx__node_each_link(const phx *p, const struct phx__link *before)
 {
-    while (*slot < p->links.size)
-        if (p->links.at[(*slot)++] != NULL)
-            return p->links.at[*slot - 1];
+    for (uint32_t slot = before == NULL ? 0 : before->slot + 1; slot < p->links.size; slot++)
+        if (p->links.at[slot] != NULL)
+            return p->links.at[slot];
     return NULL;
 }
 
@@ -323,14 +341,14 @@ uint32_t phx__node_next(phx *p, const struct phx_id *id)
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
-int phx__node_card(const phx *p, uint32_t node, struct phx__card *out)
+PHX__COLD int phx__node_card(const phx *p, uint32_t node, struct phx__card *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
 
     return d != NULL && d->card != NULL && phx__wire_route_get_card(d->card->at, d->card->size, out) == 0;
 }
 
-uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out)
+PHX__COLD uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out)
 {
     struct phx__card card;
 

@@ -9,16 +9,16 @@
 struct phx__text {
     char *out;
     size_t capacity, size; /* size: of the whole text, also where it did not fit */
+    const phx *p;
 };
-/* In a format %s is a string and %u a uint64_t; nothing else. */
+/* In a format %s is a string, %u a uint64_t, %i a struct phx_id *, %a a struct phx_address * ("adopted" if it
+ * is none), and %n the index of a node: its label if that is known, or its id; "?" is PHX__NONE. */
 PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
 PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */
 PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
 /* One line for the host, which gets it where other callbacks are: a room must not be called while it logs. */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
 PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is */
-/* What lines for people call a node: its label if that is known, or its id; "?" if it is PHX__NONE. */
-PHX_PRIVATE const char *phx__node_called(const phx *p, uint32_t node, char out[PHX_ID_TEXT]);
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
@@ -39,8 +39,8 @@ PHX_PRIVATE uint32_t phx__node_calls(phx *p, int share); /* see `calls` in post/
 
 PHX_PRIVATE struct phx__link *phx__node_link(const phx *p, uint32_t node); /* up, or NULL */
 PHX_PRIVATE int phx__node_serves(const phx *p, const struct phx__link *l); /* is it that link of its peer? */
-/* The first link from *slot on, closed or not, and *slot is the one after it; NULL: none is left. */
-PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, uint32_t *slot);
+/* The link behind this one, or the first one (NULL), closed or not; NULL: none is left. */
+PHX_PRIVATE struct phx__link *phx__node_each_link(const phx *p, const struct phx__link *before);
 PHX_PRIVATE uint32_t phx__node_next(phx *p, const struct phx_id *id); /* the next hop, or PHX__NONE */
 
 /* ---- dead.c ---------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@
 #define DEAD_EACH                                                                                            \
     (sizeof(struct phx_id) + 1 + 32 + sizeof(struct phx__dest) + 12 + sizeof(struct phx__names_of)           \
      + sizeof(struct phx__peer) + sizeof(struct phx__detect_node) + sizeof(struct phx__dial_node)            \
-     + sizeof(struct phx__post_node) + 4)
+     + sizeof(struct phx__post_node) + sizeof(struct phx__post_past) + 4)
 
 PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
 {
@@ -117,6 +117,7 @@ PHX__COLD static void dead_strip(phx *p, uint32_t node)
     struct phx__dest *d = &p->route.table.at[node];
     uint32_t version = d->card_version;
 
+    phx__post_sched_shrink(&p->post, node);
     phx__route_table_unadvertise(&p->route.table, d);
     if (phx__detect_state(&p->detect, node, NULL) == PHX_NODE_LEFT) {
         phx__route_table_uncard(&p->route.table, d);

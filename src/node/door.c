@@ -50,10 +50,9 @@ PHX__COLD static uint32_t door_links(const phx *p)
 
 PHX__COLD static struct phx__link *door_oldest(const phx *p)
 {
-    struct phx__link *l, *oldest = NULL;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL, *oldest = NULL;
 
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         if (l->unauthenticated && (oldest == NULL || l->since < oldest->since))
             oldest = l;
     return oldest;
@@ -74,7 +73,6 @@ PHX__COLD static void door_set_room(phx *p, uint32_t room)
 PHX__COLD void phx__node_door_is_short(phx *p)
 {
     uint32_t open = p->links.handles.count - (uint32_t)p->listeners.count;
-
     uint32_t room = open > DOOR_ROOM_LEAST + DOOR_KEPT ? open - DOOR_KEPT : DOOR_ROOM_LEAST;
 
     if (p->links.door.room == 0)
@@ -189,16 +187,16 @@ PHX__COLD int phx__node_door_waits(phx *p, struct phx__link *l)
 
 PHX__COLD struct phx__link *phx__node_door_turn(phx *p, uint64_t *next)
 {
-    struct phx__link *l, *best = NULL;
-    uint32_t here[256] = { 0 }, fewest = UINT32_MAX, slot = 0, host;
+    struct phx__link *l = NULL, *best = NULL;
+    uint32_t here[256] = { 0 }, fewest = UINT32_MAX, host;
     int late = p->links.door.paid_at > p->now + DOOR_TLS_AHEAD;
 
     *next = p->links.door.waiting > 0 && late ? p->links.door.paid_at - DOOR_TLS_AHEAD : UINT64_MAX;
     if (p->links.door.waiting == 0 || late)
         return NULL;
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         here[phx__ratelimit_key(&p->keys.lines, &l->address, 0) >> 8 & 255] += l->unauthenticated;
-    for (slot = 0; (l = phx__node_each_link(p, &slot)) != NULL;) {
+    while ((l = phx__node_each_link(p, l)) != NULL) {
         host = phx__ratelimit_key(&p->keys.lines, &l->address, 0) >> 8 & 255;
         if (l->in.turn && (here[host] < fewest || (here[host] == fewest && l->since >= best->since))) {
             best = l;

@@ -31,17 +31,9 @@ PHX__COLD static void dump_string(struct dump *d, const char *s)
     phx__node_text_put(&d->t, "\"");
 }
 
-PHX__COLD static void dump_id(struct dump *d, const char *before, const struct phx_id *id)
-{
-    char text[PHX_ID_TEXT];
-
-    phx__node_text_put(&d->t, "%s\"%s\"", before, phx_id_text(id, text));
-}
-
 PHX__COLD static void dump_item(struct dump *d, const char *begin, const struct phx_id *id)
 {
-    phx__node_text_put(&d->t, "%s", d->between);
-    dump_id(d, begin, id);
+    phx__node_text_put(&d->t, "%s%s\"%i\"", d->between, begin, id);
     d->between = ",";
 }
 
@@ -68,7 +60,7 @@ PHX__COLD static void dump_json_node(struct dump *d, uint32_t node)
                        n.incarnation, phx__node_state_text(n.state));
     phx__node_text_put(&d->t, n.hops < 0 ? "-1" : "%u", (uint64_t)n.hops);
     if (n.hops > 0)
-        dump_id(d, ",\"next\":", &n.next);
+        phx__node_text_put(&d->t, ",\"next\":\"%i\"", &n.next);
     if (way != 0)
         phx__node_text_put(&d->t, ",\"rtt_us\":%u", phx__route_rtt_us(way));
     phx__node_text_put(&d->t, ",\"since_us\":%u,\"names\":[", n.since_us);
@@ -99,8 +91,7 @@ PHX__COLD static void dump_json_seen(struct dump *d, uint32_t node)
 
     for (; o < end; o++) {
         dump_item(d, "\n{\"by\":", &d->p->ids.at[o->nbr]);
-        dump_id(d, ",\"node\":", &d->p->ids.at[node]);
-        phx__node_text_put(&d->t, ",\"hops\":%u}", (uint64_t)o->hops);
+        phx__node_text_put(&d->t, ",\"node\":\"%i\",\"hops\":%u}", &d->p->ids.at[node], (uint64_t)o->hops);
     }
 }
 
@@ -113,8 +104,8 @@ PHX__COLD static void dump_json_hubs(struct dump *d)
     for (size_t i = 0; i < n && i < PHX__DIAL_HUBS; i++) {
         phx__node_text_put(&d->t, "%s\n{\"address\":", i > 0 ? "," : "");
         dump_string(d, phx_address_text(&hub[i].address, text));
-        dump_id(d, ",\"peer\":", &hub[i].peer);
-        phx__node_text_put(&d->t, ",\"linked\":%s,\"error\":", hub[i].linked ? "true" : "false");
+        phx__node_text_put(&d->t, ",\"peer\":\"%i\",\"linked\":%s,\"error\":", &hub[i].peer,
+                           hub[i].linked ? "true" : "false");
         dump_string(d, hub[i].error == 0 ? "" : phx_strerror(hub[i].error));
         phx__node_text_put(&d->t, ",\"tried_us\":%u}", hub[i].tried_us);
     }
@@ -122,14 +113,12 @@ PHX__COLD static void dump_json_hubs(struct dump *d)
 
 PHX__COLD static void dump_json(struct dump *d)
 {
-    const struct phx__link *l;
-    uint32_t slot = 0;
+    const struct phx__link *l = NULL;
 
-    dump_id(d, "{\"self\":", &d->p->self);
-    phx__node_text_put(&d->t, ",\"now_us\":%u,\n\"nodes\":[", d->p->now);
+    phx__node_text_put(&d->t, "{\"self\":\"%i\",\"now_us\":%u,\n\"nodes\":[", &d->p->self, d->p->now);
     dump_each(d, PHX__SELF, dump_json_node);
     phx__node_text_put(&d->t, "],\n\"links\":[");
-    for (d->between = ""; (l = phx__node_each_link(d->p, &slot)) != NULL;)
+    for (d->between = ""; (l = phx__node_each_link(d->p, l)) != NULL;)
         if (l->state != PHX__LINK_CLOSED)
             dump_json_link(d, l);
     phx__node_text_put(&d->t, "],\n\"hubs\":[");
@@ -150,11 +139,11 @@ PHX__COLD static void dump_dot_node(struct dump *d, uint32_t node)
     struct phx_node n;
 
     phx__node_fill(d->p, node, &n);
-    dump_id(d, "  ", &n.id);
     phx_id_text(&n.id, id);
     id[8] = 0; /* enough to tell nodes apart in a picture */
-    phx__node_text_put(&d->t, " [%s%s,label=\"%s%s%s", node == PHX__SELF ? "shape=doublecircle," : "",
-                       look[n.state], n.label, n.label[0] != 0 ? "\\n" : "", id);
+    phx__node_text_put(&d->t, "  \"%i\" [%s%s,label=\"%s%s%s", &n.id,
+                       node == PHX__SELF ? "shape=doublecircle," : "", look[n.state], n.label,
+                       n.label[0] != 0 ? "\\n" : "", id);
     for (uint32_t i = 0; i < DUMP_LABEL_NAMES && (c = phx__names_claim(&d->p->names, node, i)) != NULL; i++)
         phx__node_text_put(&d->t, c->last > c->first ? "\\n%u-%u" : "\\n%u", c->first, c->last);
     phx__node_text_put(&d->t, "%s\"];\n", n.ranges_count > DUMP_LABEL_NAMES ? "\\n..." : "");
@@ -162,9 +151,7 @@ PHX__COLD static void dump_dot_node(struct dump *d, uint32_t node)
 
 PHX__COLD static void dump_dot_edge(struct dump *d, uint32_t a, uint32_t b, const char *how)
 {
-    dump_id(d, "  ", &d->p->ids.at[a]);
-    dump_id(d, " -- ", &d->p->ids.at[b]);
-    phx__node_text_put(&d->t, "%s;\n", how);
+    phx__node_text_put(&d->t, "  \"%i\" -- \"%i\"%s;\n", &d->p->ids.at[a], &d->p->ids.at[b], how);
 }
 
 /* What neighbours say that they are next to. Where both say so, one line. */
@@ -193,7 +180,7 @@ PHX__COLD static void dump_dot(struct dump *d)
 
 PHX__COLD int phx_dump(phx *p, int format, char *out, size_t capacity)
 {
-    struct dump d = { { out, capacity, 0 }, p, "" };
+    struct dump d = { { out, capacity, 0, p }, p, "" };
 
     if (p == NULL || (out == NULL && capacity > 0) || (format != PHX_DUMP_JSON && format != PHX_DUMP_DOT))
         return PHX_EINVAL;

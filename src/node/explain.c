@@ -12,20 +12,13 @@ static uint64_t explain_age(const phx *p, uint64_t at)
     return at < p->now ? (p->now - at) / PHX__MS : 0;
 }
 
-/* text: room for an id. */
-PHX__COLD static const char *explain_node(const phx *p, uint32_t node, char *text)
-{
-    return node == PHX__SELF ? "this node" : phx__node_called(p, node, text);
-}
-
 PHX__COLD static void explain_state(struct phx__text *t, const phx *p, uint32_t node,
                                     const struct phx_node *n)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     uint64_t rtt = phx__route_rtt_us(phx__route_way(&p->route, d, d->next));
-    char id[PHX_ID_TEXT];
 
-    phx__node_text_put(t, "id: %s\nstate: %s\n", phx_id_text(&n->id, id), phx__node_state_text(n->state));
+    phx__node_text_put(t, "id: %i\nstate: %s\n", &n->id, phx__node_state_text(n->state));
     if (n->label[0] != 0)
         phx__node_text_put(t, "label: %s\n", n->label);
     if (n->since_us != 0)
@@ -33,7 +26,7 @@ PHX__COLD static void explain_state(struct phx__text *t, const phx *p, uint32_t 
     phx__node_text_put(t, n->hops < 0 ? "incarnation: %u\nhops: none\n" : "incarnation: %u\nhops: %u\n",
                        n->incarnation, (uint64_t)n->hops);
     if (n->hops > 0)
-        phx__node_text_put(t, "next: %s\n", phx_id_text(&n->next, id));
+        phx__node_text_put(t, "next: %i\n", &n->next);
     if (rtt != 0)
         phx__node_text_put(t, "rtt: %u us\n", rtt);
 }
@@ -43,12 +36,10 @@ PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t n
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
     const struct phx__link *l = phx__node_link(p, node);
     const struct phx__history *h = phx__node_history(p, node);
-    char at[PHX_ADDRESS_TEXT];
 
     if (l != NULL && n != NULL) {
-        phx__node_text_put(t, "link: %s, %s%s\n", l->dialer ? "dialled by this node" : "accepted",
-                           l->address.family ? phx_address_text(&l->address, at) : "adopted",
-                           l->same_host ? ", within this host" : "");
+        phx__node_text_put(t, "link: %s, %a%s\n", l->dialer ? "dialled by this node" : "accepted",
+                           &l->address, l->same_host ? ", within this host" : "");
         phx__node_text_put(t, "promised: to be heard every %u ms%s\n", n->announced_us / PHX__MS,
                            n->busy ? ", busy" : "");
         phx__node_text_put(t, "watched-here: %s\nwatches-us: %s\n", n->watched ? "yes" : "no",
@@ -67,7 +58,6 @@ PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint
 {
     const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
     uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE, ms;
-    char id[PHX_ID_TEXT];
 
     if (n == NULL || n->accused_ms == 0)
         return;
@@ -76,11 +66,11 @@ PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint
     if (n->accuser == PHX__SELF)
         phx__node_text_put(t, "this node, its link was silent\n");
     else if (n->accuser != PHX__NONE)
-        phx__node_text_put(t, "%s, which had not heard of it\n", explain_node(p, n->accuser, id));
+        phx__node_text_put(t, "%n, which had not heard of it\n", n->accuser);
     else if (via == node || via == PHX__NONE)
         phx__node_text_put(t, "the routing, its link is gone\n");
     else
-        phx__node_text_put(t, "the routing, the last way was through %s\n", explain_node(p, via, id));
+        phx__node_text_put(t, "the routing, the last way was through %n\n", via);
 }
 
 /* What came of an address, at the end of its line. */
@@ -98,7 +88,6 @@ PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint3
     const struct phx__dial_addr *at = NULL, untried = { .slot = PHX__NONE };
     struct phx_address a[PHX__CARD_ADDRESSES];
     uint32_t i, count = phx__dial_look(&p->dial, node, &at);
-    char text[PHX_ADDRESS_TEXT];
 
     if (count == 0 && node < p->dial.targets.node_capacity
         && p->dial.targets.nodes[node].target == PHX__DIAL_LATENT)
@@ -107,7 +96,7 @@ PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint3
         const struct phx__dial_addr *one = at != NULL ? &at[i] : &untried;
         if (at != NULL)
             phx__dial_addr_address(at, i, &a[i]);
-        phx__node_text_put(t, "address: %s, ", phx_address_text(&a[i], text));
+        phx__node_text_put(t, "address: %a, ", &a[i]);
         explain_tried(t, p, one->slot != PHX__NONE, one->tried_at, one->error);
     }
 }
@@ -115,11 +104,10 @@ PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint3
 PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
-    char id[PHX_ID_TEXT];
 
     for (uint32_t i = 0; d != NULL && i < d->offer_count && i < EXPLAIN_MANY; i++) {
         const struct phx__offer *h = &phx__route_table_offers(d)[i];
-        phx__node_text_put(t, "seen-by: %s, hops %u\n", explain_node(p, h->nbr, id), (uint64_t)h->hops);
+        phx__node_text_put(t, "seen-by: %n, hops %u\n", h->nbr, (uint64_t)h->hops);
     }
 }
 
@@ -151,12 +139,11 @@ PHX__COLD static void explain_hubs(struct phx__text *t, const phx *p)
 {
     struct phx_hub hub[PHX__DIAL_HUBS];
     size_t n = phx_hubs(p, hub, PHX__DIAL_HUBS);
-    char text[PHX_ADDRESS_TEXT], id[PHX_ID_TEXT];
 
     for (size_t i = 0; i < n && i < PHX__DIAL_HUBS; i++) {
-        phx__node_text_put(t, "hub: %s, ", phx_address_text(&hub[i].address, text));
+        phx__node_text_put(t, "hub: %a, ", &hub[i].address);
         if (hub[i].linked)
-            phx__node_text_put(t, "linked with %s\n", phx_id_text(&hub[i].peer, id));
+            phx__node_text_put(t, "linked with %i\n", &hub[i].peer);
         else
             explain_tried(t, p, hub[i].error == PHX_EAGAIN, hub[i].tried_us, hub[i].error);
     }
@@ -166,7 +153,6 @@ PHX__COLD static void explain_hubs(struct phx__text *t, const phx *p)
 PHX__COLD static void explain_waits(struct phx__text *t, phx *p, uint32_t node)
 {
     const struct phx__claim *c;
-    char id[PHX_ID_TEXT];
 
     for (uint32_t k = 0; k < EXPLAIN_MANY && (c = phx__names_claim(&p->names, node, k)) != NULL; k++) {
         int64_t name = phx__node_record_note(p, PHX__NOTE_OWNER, (int64_t)c->first, NULL, 0);
@@ -175,14 +161,14 @@ PHX__COLD static void explain_waits(struct phx__text *t, phx *p, uint32_t node)
         if (owner == node || phx__detect_state(&p->detect, owner, &at) != PHX_NODE_UNREACHABLE)
             continue;
         at += p->cfg.detector.broken_us;
-        phx__node_text_put(t, "waits: %u-%u, %u ms, until %s has failed\n", c->first, c->last,
-                           at > p->now ? (at - p->now) / PHX__MS : 0, phx_id_text(&p->ids.at[owner], id));
+        phx__node_text_put(t, "waits: %u-%u, %u ms, until %i has failed\n", c->first, c->last,
+                           at > p->now ? (at - p->now) / PHX__MS : 0, &p->ids.at[owner]);
     }
 }
 
 PHX__COLD int phx_explain(phx *p, const struct phx_id *node, char *out, size_t capacity)
 {
-    struct phx__text t = { out, capacity, 0 };
+    struct phx__text t = { out, capacity, 0, p };
     const struct phx__claim *c;
     struct phx_node n;
     uint32_t i;

@@ -49,7 +49,7 @@ int phx__node_frames_send(phx *p, uint32_t nbr, int type, int flags, int hops, c
     return 1;
 }
 
-static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
+PHX__COLD static int frames_send_card(phx *p, uint32_t nbr, const struct phx__entry *e)
 {
     struct phx__card_part c = { e->id, e->incarnation, e->card_version, e->card_size, 0, NULL, 0 };
     struct phx__writer w;
@@ -91,6 +91,7 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
 {
     struct phx__writer w;
     struct phx__link *l;
+    int cards = 0;
     size_t start;
 
     for (uint32_t i = 0; i < count; i++)
@@ -106,17 +107,20 @@ static int frames_send_update(phx *p, uint32_t nbr, const struct phx__entry *ent
                   : e.card_size > FRAMES_CARD_INLINE ? PHX__ENTRY_CARD_SENT
                                                      : PHX__ENTRY_CARD;
         e.flags |= e.rtt != 0 ? PHX__ENTRY_RTT : 0;
+        cards |= e.card != NULL;
         phx__wire_route_put_entry(&w, &e);
     }
     phx__wire_end(&w, start);
     frames_end(p, l, &w);
+    if (cards) /* the receiver may handle each frame in a step of its own */
+        phx__link_out_named(l, p->names.index.cost);
     return 0;
 }
 
 static void frames_update(phx *p, uint32_t nbr, const struct phx__entry *entries, uint32_t count)
 {
     struct phx__link *l = phx__node_link(p, nbr);
-    uint32_t first, n, i;
+    uint32_t first, n;
     size_t bytes;
 
     for (first = 0; first < count; first += n) {
@@ -126,10 +130,6 @@ static void frames_update(phx *p, uint32_t nbr, const struct phx__entry *entries
                 frames_break(p, l);
             return;
         }
-        for (i = first; i < first + n && entries[i].card == NULL; i++)
-            continue;
-        if (i < first + n) /* the receiver may handle each frame in a step of its own */
-            phx__link_out_named(l, p->names.index.cost);
     }
 }
 
@@ -152,13 +152,12 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     struct phx__beat b = { .echo_ms = echo_ms };
     struct phx__writer w;
     struct phx__link *l = frames_begin(p, node, 64, &w);
-    int monitor;
 
     if (l == NULL)
         return;
-    b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now, &monitor) / PHX__MS);
+    b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now) / PHX__MS);
     phx__route_fill_beat(&p->route, node, &b);
-    flags |= monitor ? (int)PHX__BEAT_MONITOR : 0;
+    flags |= phx__detect_is_monitor(&p->detect, node) ? (int)PHX__BEAT_MONITOR : 0;
     flags |= p->detect.pause || p->detect.slow ? (int)PHX__BEAT_BUSY : 0;
     phx__wire_link_put(&w, PHX__BEAT, flags, 0, &b);
     p->stats.heartbeats_out++;
@@ -214,12 +213,11 @@ void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 
 int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int gap)
 {
-    uint32_t next = phx__route_next(&p->route, node);
     struct phx__writer w;
-    size_t size = FRAMES_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE;
-    struct phx__link *l;
+    struct phx__link *l = frames_begin(p, phx__route_next(&p->route, node),
+                                       FRAMES_HEAD + a->return_count * (size_t)PHX__RETURN_SIZE, &w);
 
-    if ((l = frames_begin(p, next, size, &w)) == NULL)
+    if (l == NULL)
         return PHX_EUNREACH;
     phx__wire_data_put_ack(&w, a, gap ? (int)PHX__ACK_GAP : 0, (int)p->cfg.hop_limit);
     return phx__link_out_control_end(&p->set, l, &w);
@@ -233,7 +231,7 @@ static void frames_drop_card(phx *p, struct phx__link *l)
     memset(&l->card, 0, sizeof l->card);
 }
 
-static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
+PHX__COLD static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
     struct phx__card_part c;
 
@@ -258,7 +256,7 @@ static int frames_on_card(phx *p, struct phx__link *l, const struct phx__frame *
 }
 
 /* A card that came in parts belongs to the next entry that says so. */
-static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
+PHX__COLD static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
 {
     if (!(e->flags & PHX__ENTRY_CARD_SENT))
         return 0;
@@ -272,7 +270,7 @@ static int frames_attach_card(struct phx__link *l, struct phx__entry *e)
 
 /* Is there room for what the entry's card takes in all rooms? If not, a known node keeps its present card,
  * and of others the entry is dropped: a digest tells of it later. PHX_ENOMEM: it is the neighbour's own. */
-static int frames_fit_card(const phx *p, const struct phx__link *l, struct phx__entry *e)
+PHX__COLD static int frames_fit_card(const phx *p, const struct phx__link *l, struct phx__entry *e)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, phx__id_find(&p->ids, &e->id));
 

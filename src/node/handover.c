@@ -98,12 +98,6 @@ PHX__COLD void phx__node_handover_gone(struct phx__node_handover *h, uint32_t no
         h->ops.end(h->env.ctx, was - h->count);
 }
 
-void phx__node_handover_end(struct phx__node_handover *h)
-{
-    h->count = 0;
-    phx__node_handover_release(h);
-}
-
 int phx__node_handover_init(struct phx__node_handover *h, const struct phx__node_env *env,
                             const struct phx__node_handover_ops *ops)
 {
@@ -139,7 +133,7 @@ static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx
 
 /* ---- The giver ------------------------------------------------------------------------------- */
 
-static void handover_send(struct phx__node_handover *h, const struct phx__hand *hand, int hops)
+PHX__COLD static void handover_send(struct phx__node_handover *h, const struct phx__hand *hand, int hops)
 {
     if (hops > 0)
         (void)h->env.send(h->env.ctx, h->env.way(h->env.ctx, &hand->target), PHX__HAND, 0, hops, hand);

@@ -44,7 +44,6 @@ PHX_PRIVATE void phx__node_handover_due(struct phx__node_handover *h, uint64_t n
 /* Releases all own names but those that are being handed. */
 PHX_PRIVATE void phx__node_handover_release(struct phx__node_handover *h);
 PHX_PRIVATE void phx__node_handover_gone(struct phx__node_handover *h, uint32_t node); /* failed or left */
-PHX_PRIVATE void phx__node_handover_end(struct phx__node_handover *h); /* hands no more: releases all */
 /* 0 or PHX_EPROTO. */
 PHX_PRIVATE int phx__node_handover_on_hand(struct phx__node_handover *h, const struct phx__frame *f);
 

@@ -21,13 +21,13 @@ int phx__node_keys_init(struct phx__node_keys *k, struct phx__mem *mem, int inse
     return phx__ratelimit_init(&k->lines, mem, KEYS_LINES, salt);
 }
 
-static void keys_drop(struct phx__node_keys *k, struct phx_key *keys, uint32_t count)
+PHX__COLD static void keys_drop(struct phx__node_keys *k, struct phx_key *keys, uint32_t count)
 {
     while (count-- > 0)
         phx__mem_put_secret(k->mem, (void *)keys[count].data, keys[count].size);
 }
 
-void phx__node_keys_free(struct phx__node_keys *k)
+PHX__COLD void phx__node_keys_free(struct phx__node_keys *k)
 {
     keys_drop(k, k->at, k->count);
     phx__ratelimit_free(&k->lines);

@@ -19,7 +19,7 @@
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
-static struct phx__link *links_new(phx *p)
+PHX__COLD static struct phx__link *links_new(phx *p)
 {
     struct phx__links *s = &p->links;
     struct phx__link *l;
@@ -35,12 +35,11 @@ static struct phx__link *links_new(phx *p)
         return NULL;
     l->slot = slot;
     s->at[slot] = l;
-    if (slot == s->size)
-        s->size++;
+    s->size += slot == s->size;
     return l;
 }
 
-static void links_drop_slot(phx *p, struct phx__link *l)
+PHX__COLD static void links_drop_slot(phx *p, struct phx__link *l)
 {
     struct phx__links *s = &p->links;
 
@@ -93,28 +92,47 @@ static int links_watch(phx *p, struct phx__link *l)
     return err;
 }
 
-static void links_resume_listeners(phx *p);
+static void links_look_again(phx *p, uint64_t at)
+{
+    if (at < phx__timer_at(&p->timers, p->listeners.timer))
+        phx__timer_set(&p->timers, p->listeners.timer, at);
+}
+
+/* Those that were paused, if there is room for a stranger by now. */
+PHX__COLD static void links_resume_listeners(phx *p)
+{
+    uint64_t room_at = phx__node_door_room_at(p);
+
+    if (room_at > p->now) {
+        links_look_again(p, room_at);
+        return;
+    }
+    for (uint32_t i = 0; i < 2 * PHX__LISTENERS; i++) {
+        struct phx__listener *at = &p->listeners.at[i];
+        if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
+            links_look_again(p, p->now + LINKS_PAUSE);
+        else
+            at->paused = 0;
+    }
+}
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
 PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum phx__link_state was, int reason)
 {
     struct phx__node_keys_end end = { &l->address, l->end.why, l->dialer, l->unauthenticated };
-    char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int level = reason == PHX_EDUPLICATE || reason == PHX_ECANCELLED        ? PHX_LOG_DEBUG
                 : was == PHX__LINK_UP && (reason == PHX_ELIMIT || reason == PHX_ECLOSED || p->leave.closing)
                     ? PHX_LOG_INFO
                 : was == PHX__LINK_UP || l->end.refused || reason == PHX_EPROTO || reason == PHX_ETLS
                     ? PHX_LOG_WARN
                                                                             : PHX_LOG_INFO;
-
     int64_t before = 0;
 
     /* Strangers come as often as they like, and a hub with another key is dialled for ever. */
     if (was != PHX__LINK_UP && (before = phx__node_keys_may_log(&p->keys, &end, reason, p->now)) < 0)
         return;
-    phx__node_log(p, level, "link %s %s: %s%s%s%s%s", phx__node_called(p, l->peer, id),
-                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
+    phx__node_log(p, level, "link %n %a: %s%s%s%s%s", l->peer, &l->address,
                   was == PHX__LINK_UP        ? "down, "
                   : was == PHX__LINK_DIALING ? "no connection, "
                                              : "no link, ",
@@ -124,7 +142,7 @@ PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum ph
         phx__node_log(p, level, "... and %u more like it in the last minutes", (uint64_t)before);
 }
 
-static void links_down(phx *p, struct phx__link *l, int reason)
+PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
 {
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
@@ -141,12 +159,11 @@ static void links_down(phx *p, struct phx__link *l, int reason)
 }
 
 /* Hellos that waited for this dial to be decided. */
-static void links_resume_parked(phx *p, const struct phx__link *decided)
+PHX__COLD static void links_resume_parked(phx *p, const struct phx__link *decided)
 {
-    struct phx__link *l;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL;
 
-    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+    while ((l = phx__node_each_link(p, l)) != NULL) {
         int err;
         if (l->state != PHX__LINK_PARKED || l == decided)
             continue;
@@ -167,7 +184,7 @@ static void links_authenticated(phx *p, struct phx__link *l)
 }
 
 /* Later in the step: a callback of the host may call anything, and dial must not be called while it dials. */
-static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+PHX__COLD static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     struct phx__links *s = &p->links;
 
@@ -219,18 +236,18 @@ void phx__node_links_sweep(phx *p)
 PHX__COLD void phx__node_links_free(phx *p)
 {
     struct phx__links *s = &p->links;
-    struct phx__link *l;
-    uint32_t i = 0;
+    struct phx__link *l, *next = phx__node_each_link(p, NULL);
 
-    while ((l = phx__node_each_link(p, &i)) != NULL) {
+    while ((l = next) != NULL) {
+        next = phx__node_each_link(p, l);
         if (phx__node_serves(p, l))
             p->peers.at[l->peer].link = PHX__NONE;
         phx__link_close(&p->set, l, PHX_ECLOSED, 0);
-        s->at[i - 1] = NULL; /* release functions of the links to come may ask */
+        s->at[l->slot] = NULL; /* release functions of the links to come may ask */
         phx__mem_put(&p->mem, l, sizeof *l);
     }
     s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
-    for (i = 0; i < (uint32_t)p->listeners.count; i++) {
+    for (uint32_t i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
         phx__node_os(p)->close(p->os.world, at->handle);
         if (companion->handle >= 0)
@@ -284,12 +301,6 @@ void phx__node_links_read(phx *p, struct phx__link *l)
 
 /* ---- Listening ------------------------------------------------------------------------------- */
 
-static void links_look_again(phx *p, uint64_t at)
-{
-    if (at < phx__timer_at(&p->timers, p->listeners.timer))
-        phx__timer_set(&p->timers, p->listeners.timer, at);
-}
-
 static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
 {
     at->paused = 1;
@@ -297,25 +308,8 @@ static void links_pause(phx *p, struct phx__listener *at, uint64_t until)
     links_look_again(p, until);
 }
 
-static void links_resume_listeners(phx *p)
-{
-    uint64_t room_at = phx__node_door_room_at(p);
-
-    if (room_at > p->now) {
-        links_look_again(p, room_at);
-        return;
-    }
-    for (uint32_t i = 0; i < 2 * PHX__LISTENERS; i++) {
-        struct phx__listener *at = &p->listeners.at[i];
-        if (at->paused && phx__node_os(p)->watch(p->os.world, at->handle, PHX_READ) != 0)
-            links_look_again(p, p->now + LINKS_PAUSE);
-        else
-            at->paused = 0;
-    }
-}
-
 /* Closes some links if there are too many, of strangers or in all: 1 if any. */
-static int links_keep_room(phx *p, int strangers)
+PHX__COLD static int links_keep_room(phx *p, int strangers)
 {
     struct phx__link *l;
     int some = 0;
@@ -326,7 +320,7 @@ static int links_keep_room(phx *p, int strangers)
 }
 
 /* Descriptors have run out: 1 if one is free now. */
-static int links_make_room(phx *p)
+PHX__COLD static int links_make_room(phx *p)
 {
     phx__node_door_is_short(p);
     links_look_again(p, p->now + LINKS_PAUSE);
@@ -370,7 +364,7 @@ PHX__COLD static void links_accept(phx *p, int listener)
 }
 
 /* Watches a new listener, or closes it. */
-static int links_open_listener(phx *p, uint32_t slot, int handle)
+PHX__COLD static int links_open_listener(phx *p, uint32_t slot, int handle)
 {
     int err = phx__map_put(&p->links.handles, (uint64_t)handle, PHX__LISTENER_SLOT | slot);
 
@@ -389,17 +383,16 @@ static int links_open_listener(phx *p, uint32_t slot, int handle)
 PHX__COLD static void links_open_companion(phx *p, int listener)
 {
     uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
-    char text[PHX_ADDRESS_TEXT];
     uint64_t again;
     int handle = -1, err;
 
-    if (!phx__node_samehost_wants(&p->samehost, (uint32_t)listener))
+    if (!(p->samehost.wanted >> listener & 1))
         return;
     if ((err = phx__node_record_near(p, 1, &p->listeners.at[slot].address, &handle)) == 0)
         err = links_open_listener(p, slot, handle);
     if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
-        phx__node_log(p, PHX_LOG_WARN, "listener %s: processes of this host must use TCP: %s",
-                      phx_address_text(&p->listeners.at[slot].address, text), phx_strerror(err));
+        phx__node_log(p, PHX_LOG_WARN, "listener %a: processes of this host must use TCP: %s",
+                      &p->listeners.at[slot].address, phx_strerror(err));
     links_look_again(p, again);
 }
 
@@ -427,7 +420,7 @@ PHX__COLD int phx__node_links_listen(phx *p, struct phx_address *a)
     a->tls = (unsigned char)tls; /* listen() does not keep it */
     at->address = companion->address = *a;
     companion->handle = -1;
-    phx__node_samehost_add(&p->samehost, (uint32_t)p->listeners.count);
+    p->samehost.wanted |= (p->cfg.same_host != 0 ? 1u : 0) << p->listeners.count;
     links_open_companion(p, p->listeners.count++);
     p->dial.listening = 1;
     if (!phx__addr_is_any(a))
@@ -439,7 +432,7 @@ PHX__COLD int phx__node_links_listen(phx *p, struct phx_address *a)
 /* ---- Dialling -------------------------------------------------------------------------------- */
 
 /* Watches a link if it could begin so far, or closes it. */
-static int links_begin(phx *p, struct phx__link *l, int err)
+PHX__COLD static int links_begin(phx *p, struct phx__link *l, int err)
 {
     if (err != 0) {
         phx__node_links_close(p, l, err, 0);
@@ -449,12 +442,11 @@ static int links_begin(phx *p, struct phx__link *l, int err)
 }
 
 /* Is it connected? Most connections within a host are at once, so this is first asked without a wait. */
-static int links_finish_dial(phx *p, struct phx__link *l)
+PHX__COLD static int links_finish_dial(phx *p, struct phx__link *l)
 {
-    int err = 0;
+    /* Those within the host are connected from the beginning. */
+    int err = l->same_host ? 0 : phx__node_os(p)->finish(p->os.world, l->handle);
 
-    if (!l->same_host) /* those are connected from the beginning */
-        err = phx__node_os(p)->finish(p->os.world, l->handle);
     if (err == 0 && l->attempt != PHX__NONE)
         phx__dial_answered(&p->dial, l->attempt);
     /* For the first link of a node any path is better than none. */
@@ -474,7 +466,7 @@ PHX__COLD static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const
     if (secure && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;
     p->stats.dials++;
-    near = near && phx__node_samehost_may_dial(&p->samehost, to)
+    near = near && p->cfg.same_host && to->family != PHX_UNIX
            && phx__node_record_near(p, 0, to, &handle) == 0;
     if (!near) {
         err = phx__node_os(p)->dial(p->os.world, to, &handle);
@@ -501,7 +493,7 @@ PHX__COLD static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const
 }
 
 /* The host's stream as a link that is being dialled. */
-static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial *h)
+PHX__COLD static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial *h)
 {
     struct phx__link *l;
     int err = p->cfg.tls ? phx__node_keys_tls(&p->keys) : 0;
@@ -519,17 +511,15 @@ static int links_open_stream(phx *p, int handle, const struct phx__deferred_dial
 }
 
 /* A dial that has failed before there was a connection, or the way to one. */
-static void links_not_dialled(phx *p, const struct phx_address *to, int err)
+PHX__COLD static void links_not_dialled(phx *p, const struct phx_address *to, int err)
 {
     const struct phx__node_keys_end end = { .peer = to, .dialer = 1 };
-    char at[PHX_ADDRESS_TEXT];
 
     if (phx__node_keys_may_log(&p->keys, &end, err, p->now) >= 0)
-        phx__node_log(p, PHX_LOG_INFO, "link ? %s: not dialled, %s", phx_address_text(to, at),
-                      phx_strerror(err));
+        phx__node_log(p, PHX_LOG_INFO, "link ? %a: not dialled, %s", to, phx_strerror(err));
 }
 
-static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
+PHX__COLD static void links_dial_other(phx *p, const struct phx__deferred_dial *h, uint32_t i)
 {
     int handle, err;
 
@@ -566,14 +556,12 @@ PHX__COLD void phx__node_links_dial_deferred(phx *p)
     s->deferred_count = 0;
 }
 
-int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
+PHX__COLD int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct phx_address *to)
 {
     int first = expect == PHX__NONE && phx__dial_is_first(&p->dial, attempt);
-    int err, level = first ? PHX_LOG_INFO : PHX_LOG_DEBUG;
-    char at[PHX_ADDRESS_TEXT];
+    int err;
 
-    if (level <= p->cfg.log_level)
-        phx__node_log(p, level, "link ? %s: dialling", phx_address_text(to, at));
+    phx__node_log(p, first ? PHX_LOG_INFO : PHX_LOG_DEBUG, "link ? %a: dialling", to);
     if (to->family == PHX_OTHER)
         return links_defer_dial(p, attempt, expect, to);
     err = phx__node_keys_is_secure(&p->keys, to) ? links_dial(p, attempt, expect, to, 1) : PHX_EINSECURE;
@@ -582,15 +570,14 @@ int phx__node_links_dial(phx *p, uint32_t attempt, uint32_t expect, const struct
     return err;
 }
 
-void phx__node_links_abandon(phx *p, uint32_t attempt)
+PHX__COLD void phx__node_links_abandon(phx *p, uint32_t attempt)
 {
-    struct phx__link *l;
-    uint32_t i, slot = 0;
+    struct phx__link *l = NULL;
 
-    for (i = 0; i < p->links.deferred_count; i++)
+    for (uint32_t i = 0; i < p->links.deferred_count; i++)
         if (p->links.deferred[i].attempt == attempt)
             p->links.deferred[i].attempt = PHX__NONE;
-    while ((l = phx__node_each_link(p, &slot)) != NULL) {
+    while ((l = phx__node_each_link(p, l)) != NULL) {
         if (l->attempt != attempt || l->state == PHX__LINK_UP)
             continue;
         l->attempt = PHX__NONE; /* nobody waits for the outcome */
@@ -598,7 +585,7 @@ void phx__node_links_abandon(phx *p, uint32_t attempt)
     }
 }
 
-int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
+PHX__COLD int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
 {
     struct phx__link *l;
     int err = links_open(p, handle, dialer, secure, PHX__LINK_HELLO, &l);
@@ -618,19 +605,18 @@ static int links_wins(const phx *p, const struct phx__link *l)
 
 /* Our own dial that may end at this node, and would win. Only one that is connected counts: an
  * address where nobody answers would hold up a good link for longer than the peer's patience. */
-static int links_own_dial(const phx *p, const struct phx_id *id)
+PHX__COLD static int links_own_dial(const phx *p, const struct phx_id *id)
 {
-    const struct phx__link *l;
-    uint32_t slot = 0;
+    const struct phx__link *l = NULL;
 
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         if (l->dialer && l->state == PHX__LINK_HELLO && l->expect != PHX__NONE
             && phx__id_equal(&p->ids.at[l->expect], id))
             return 1;
     return 0;
 }
 
-static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
+PHX__COLD static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
 {
     if (l->incarnation > old->incarnation)
         return 0;
@@ -677,7 +663,7 @@ PHX__COLD static int links_judge(phx *p, struct phx__link *l)
 
 /* By which the owner of a card knows whether the one that we have is its own. 0: none. With the version: what
  * a card says may be what it said two versions ago. */
-static uint32_t links_card_mark(const struct phx__dest *d)
+PHX__COLD static uint32_t links_card_mark(const struct phx__dest *d)
 {
     struct phx__sha sha;
     uint8_t out[32];
@@ -693,7 +679,7 @@ static uint32_t links_card_mark(const struct phx__dest *d)
     return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
 }
 
-static void links_introduce(phx *p, const struct phx__link *l, struct phx__standing *out)
+PHX__COLD static void links_introduce(phx *p, const struct phx__link *l, struct phx__standing *out)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t node = phx__id_find(&p->ids, &l->id);
@@ -706,7 +692,7 @@ static void links_introduce(phx *p, const struct phx__link *l, struct phx__stand
 
 /* The link that loses. If we accepted the winner, we saw its proof: it is up on both ends. If we dialled it,
  * the peer may lack our proof and have no link for a moment: it closes the old one, or our patience does. */
-static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
+PHX__COLD static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
 {
     links_down(p, old, PHX_EDUPLICATE);
     if (winner_is_dialer)
@@ -715,7 +701,7 @@ static void links_replace(phx *p, struct phx__link *old, int winner_is_dialer)
         phx__node_links_close(p, old, PHX_EDUPLICATE, 0);
 }
 
-static int links_route_up(phx *p, const struct phx__link *l)
+PHX__COLD static int links_route_up(phx *p, const struct phx__link *l)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t has = l->heard.have != 0 && l->heard.have == links_card_mark(self) ? self->card_version : 0;
@@ -726,7 +712,7 @@ static int links_route_up(phx *p, const struct phx__link *l)
 }
 
 /* Our end of a link: 1 and *here, or 0. Within this host it is what TCP would have had. */
-static int links_here(phx *p, const struct phx__link *l, struct phx_address *here)
+PHX__COLD static int links_here(phx *p, const struct phx__link *l, struct phx_address *here)
 {
     *here = l->dialer ? l->address : l->observed;
     if (l->same_host)
@@ -742,7 +728,6 @@ PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
     struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
                                         l->dialer, l->secure,   l->same_host };
     struct phx_address here;
-    char at[PHX_ADDRESS_TEXT];
     int taught;
 
     if (phx__node_addr_is_idle(&p->addr, &link) || !links_here(p, l, &here))
@@ -752,16 +737,14 @@ PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
     if (taught & PHX__ADDR_MOVED)
         phx__dial_moved(&p->dial);
     if (taught & PHX__ADDR_AGREED)
-        phx__node_log(p, PHX_LOG_INFO, "others see this node at %s",
-                      phx_address_text(&p->addr.at[p->addr.count - 1], at));
+        phx__node_log(p, PHX_LOG_INFO, "others see this node at %a", &p->addr.at[p->addr.count - 1]);
 }
 
-static int links_up(phx *p, struct phx__link *l)
+PHX__COLD static int links_up(phx *p, struct phx__link *l)
 {
     struct phx__history *past;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
-    char id[PHX_ID_TEXT], at[PHX_ADDRESS_TEXT];
     int err;
 
     links_authenticated(p, l);
@@ -792,8 +775,7 @@ static int links_up(phx *p, struct phx__link *l)
     phx__node_door_passes(p, l, 1);
     p->links.up++;
     l->attempt = PHX__NONE;
-    phx__node_log(p, PHX_LOG_INFO, "link %s %s: up%s", phx__node_called(p, l->peer, id),
-                  l->address.family ? phx_address_text(&l->address, at) : "adopted",
+    phx__node_log(p, PHX_LOG_INFO, "link %n %a: up%s", l->peer, &l->address,
                   l->same_host ? ", within this host" : "");
     links_learn_address(p, l);
     links_resume_parked(p, l);
@@ -869,7 +851,7 @@ PHX__COLD void phx__node_links_admit(phx *p)
     p->step.more |= p->links.door.waiting > 0;
 }
 
-void phx__node_links_due(phx *p, uint32_t slot)
+PHX__COLD void phx__node_links_due(phx *p, uint32_t slot)
 {
     struct phx__link *l = slot < p->links.size ? p->links.at[slot] : NULL;
     int rested = l != NULL && l->in.resting;

@@ -12,16 +12,6 @@
 
 #define SAMEHOST_AGAIN (500 * PHX__MS) /* then a companion without descriptor or memory is tried again */
 
-void phx__node_samehost_add(struct phx__node_samehost *s, uint32_t listener)
-{
-    s->wanted |= (uint32_t)s->enabled << listener;
-}
-
-int phx__node_samehost_wants(const struct phx__node_samehost *s, uint32_t listener)
-{
-    return s->wanted >> listener & 1;
-}
-
 /* Only a step can log: what fails outside one is tried again in the next. */
 PHX__COLD int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err, int can_log,
                              uint64_t now, uint64_t *again)
@@ -38,11 +28,6 @@ PHX__COLD int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t li
     else
         s->wanted &= ~bit;
     return log;
-}
-
-int phx__node_samehost_may_dial(const struct phx__node_samehost *s, const struct phx_address *to)
-{
-    return s->enabled && to->family != PHX_UNIX;
 }
 
 /* Errors that only an authenticated node reports would be the same by TCP. Silence and a lost connection are

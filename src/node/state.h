@@ -126,7 +126,6 @@ struct phx__log {
 };
 
 struct phx__step {
-    struct phx__log log;
     int active;     /* 1: phx_step is on the stack, 2: phx_busy or phx_free */
     int free_later; /* phx_free was called within it */
     int more;       /* the next step should come at once */
@@ -142,6 +141,7 @@ struct phx__step {
     uint32_t granted; /* callbacks since it was asked */
     uint32_t told;    /* on_node so far, ever */
     int timed, slow;  /* began is of this step; the next step times the first one, too */
+    struct phx__log log;
 };
 
 /* Copies of what cfg points to. */
@@ -154,6 +154,9 @@ struct phx__own {
 };
 
 struct phx {
+    uint64_t now; /* of this step; what the rooms keep is a copy */
+    struct phx__links links;
+    struct phx__leave leave;
     struct phx_config cfg; /* pointers in it point into this node's own copies, below */
     struct phx__mem mem;
     struct phx_os os; /* the recorder's, if there is one; else own.world */
@@ -179,13 +182,10 @@ struct phx {
     struct phx_id self;
     struct phx__own own;
 
-    uint64_t now; /* of this step; what the rooms keep is a copy */
     struct phx__step step;
     struct phx__news news;
-    struct phx__links links;
     struct phx__listeners listeners;
     struct phx__peers peers;
-    struct phx__leave leave;
     struct phx_stats stats; /* what the node itself counts; phx_stats adds what the rooms do */
 };
 

@@ -79,10 +79,8 @@ static void step_learn_order(phx *p, uint32_t slot)
 
     if (slot >= s->size || last == NULL || last->after != slot)
         s->predicted = 0;
-    else if (s->predicted < STEP_PREDICTED_AFTER)
-        s->predicted++;
     else
-        s->predicted = STEP_PREDICTED_AFTER; /* begins again */
+        s->predicted = PHX__MIN(s->predicted + 1, STEP_PREDICTED_AFTER); /* begins again */
     if (slot >= s->size)
         return;
     if (last != NULL)
@@ -175,7 +173,7 @@ PHX__COLD static int step_write_card(phx *p)
 }
 
 /* Changes of names and addresses since the last step become one new card. */
-static void step_renew_card(phx *p)
+PHX__COLD static void step_renew_card(phx *p)
 {
     if (!p->news.card_stale)
         return;
@@ -197,7 +195,7 @@ static int step_may_tell(phx *p, uint32_t done)
     return may;
 }
 
-static void step_report_lost(phx *p)
+PHX__COLD static void step_report_lost(phx *p)
 {
     struct phx__names_conflict lost;
     struct phx_range part;
@@ -214,7 +212,7 @@ static void step_report_lost(phx *p)
 }
 
 /* Names that were broken since the last call, or are no more. 0, or an error: call again. */
-static int step_report_broken(phx *p)
+PHX__COLD static int step_report_broken(phx *p)
 {
     struct phx_lost lost;
     int broken, rest = p->lost.gone.count + p->lost.come.count > 0; /* of an older version */
@@ -235,7 +233,7 @@ static int step_report_broken(phx *p)
 }
 
 /* Shows a new card to the rooms. Without memory the card counts as unseen and comes again. */
-static int step_read_card(phx *p, uint32_t node)
+PHX__COLD static int step_read_card(phx *p, uint32_t node)
 {
     struct phx__card card;
     int changed;
@@ -252,7 +250,7 @@ static int step_read_card(phx *p, uint32_t node)
     return 0;
 }
 
-static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
+PHX__COLD static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 {
     const struct phx__peer *peer = &p->peers.at[node];
     int err;
@@ -273,14 +271,13 @@ static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 PHX__COLD static int step_fail(phx *p, uint32_t node)
 {
     const struct phx__claim *c;
-    struct phx__link *l;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL;
 
     if (p->ids.used[node] == PHX__ID_FAILED)
         return 0;
     for (uint32_t i = 0; (c = phx__names_claim(&p->names, node, i)) != NULL; i++)
         phx__post_box_fail(&p->post, node, c->first, c->last);
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         if (l->peer == node)
             phx__node_links_close(p, l, PHX_EFAILED, 1);
         else
@@ -417,9 +414,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_POST_HOLD: phx__post_box_due(&p->post, kind, arg); break;
     case PHX__TIMER_ACCEPT: phx__node_links_retry_listeners(p); break;
     case PHX__TIMER_LATE: step_late(p); break;
-    case PHX__TIMER_SPARE:
-        phx__mem_drop_spares(&p->mem, p->step.spare_uses);
-        break;
+    case PHX__TIMER_SPARE: phx__mem_drop_spares(&p->mem, p->step.spare_uses); break;
     case PHX__TIMER_HAND: phx__node_handover_due(&p->handover, p->now); break;
     case PHX__TIMER_TRACE: phx__node_trace_due(&p->trace, p->now); break;
     default: break; /* PHX__TIMER_CLOSE: only wakes the step */
@@ -446,8 +441,7 @@ static void step_timers(phx *p)
  * have read it, so nothing written is lost; at the end of the drain the links close all the same. */
 PHX__COLD static void step_leave(phx *p)
 {
-    struct phx__link *l;
-    uint32_t slot = 0;
+    struct phx__link *l = NULL;
 
     if (!p->leave.closing || p->leave.closed)
         return;
@@ -456,14 +450,15 @@ PHX__COLD static void step_leave(phx *p)
             && p->now < p->leave.goodbye_at)
             return;
         p->leave.departed = p->news.card_stale = 1;
-        phx__node_handover_end(&p->handover);
+        p->handover.count = 0;
+        phx__node_handover_release(&p->handover);
         p->step.let_go = 1; /* the next step may close */
         phx__timer_set(&p->timers, p->leave.timer, p->leave.close_at);
         return;
     }
     if (p->links.up > 0 && p->now < p->leave.close_at)
         return;
-    while ((l = phx__node_each_link(p, &slot)) != NULL)
+    while ((l = phx__node_each_link(p, l)) != NULL)
         phx__node_links_close(p, l, PHX_ECLOSED, 0);
     phx__post_box_close_all(&p->post);
     phx__node_trace_end(&p->trace);

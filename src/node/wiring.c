@@ -11,19 +11,17 @@ static int wiring_busy(phx *p)
     return p->post.pending.count > 0 || p->post.transit.bytes > 0;
 }
 
-static void wiring_silent(phx *p, uint32_t node, uint64_t us)
+PHX__COLD static void wiring_silent(phx *p, uint32_t node, uint64_t us)
 {
     struct phx__link *l = phx__node_link(p, node);
-    char id[PHX_ID_TEXT];
 
     if (l == NULL)
         return;
-    phx__node_log(p, PHX_LOG_WARN, "link %s: no frame for %u ms", phx__node_called(p, node, id),
-                  us / PHX__MS);
+    phx__node_log(p, PHX_LOG_WARN, "link %n: no frame for %u ms", node, us / PHX__MS);
     phx__node_links_close(p, l, PHX_ETIMEDOUT, 0);
 }
 
-static void wiring_state(phx *p, uint32_t node, enum phx_state state)
+PHX__COLD static void wiring_state(phx *p, uint32_t node, enum phx_state state)
 {
     struct phx_node n;
     int changed = phx__names_dead(&p->names, node, state == PHX_NODE_FAILED);
@@ -150,14 +148,14 @@ static void wiring_done(phx *p, uint64_t token, uint64_t to, uint64_t tag, int r
         p->cfg.on_done(p, token, to, tag, result, PHX__USER(p));
 }
 
-static void wiring_lost_messages(phx *p, uint32_t count, uint64_t to, int result)
+PHX__COLD static void wiring_lost_messages(phx *p, uint32_t count, uint64_t to, int result)
 {
     phx__node_log(p, PHX_LOG_WARN, "messages without a token lost: %u, the last one to name %u: %s",
                   (uint64_t)count, to, phx_strerror(result));
 }
 
 /* Said once for each name, as far as those that were said last are remembered. */
-static void wiring_unheld(phx *p, uint64_t name)
+PHX__COLD static void wiring_unheld(phx *p, uint64_t name)
 {
     uint64_t *said = &p->news.unheld[name % PHX__COUNT(p->news.unheld)];
 
@@ -206,9 +204,8 @@ static void wiring_release(phx *p, const struct phx_range *range)
 }
 
 /* The host may change its mind, or close or free the node, in each call. */
-static int wiring_take(phx *p, const struct phx_range *range, const struct phx_id *giver)
+PHX__COLD static int wiring_take(phx *p, const struct phx_range *range, const struct phx_id *giver)
 {
-    char id[PHX_ID_TEXT];
     int changed;
 
     if (p->leave.closing || p->step.free_later)
@@ -216,8 +213,8 @@ static int wiring_take(phx *p, const struct phx_range *range, const struct phx_i
     phx__node_frames_charge_names(p);
     p->names.keep = p->handover.count > 0;
     changed = phx__names_assume(&p->names, range->first, range->last);
-    phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %s: %s", range->first,
-                  range->last, phx__node_called(p, phx__id_find(&p->ids, giver), id),
+    phx__node_log(p, changed > 0 ? PHX_LOG_INFO : PHX_LOG_WARN, "names %u to %u of %n: %s", range->first,
+                  range->last, phx__id_find(&p->ids, giver),
                   changed > 0 ? "handed to this node" : phx_strerror(changed));
     if (changed <= 0)
         return 1; /* the giver holds them, and asks again */
@@ -227,7 +224,7 @@ static int wiring_take(phx *p, const struct phx_range *range, const struct phx_i
     return 1;
 }
 
-static void wiring_handover_end(phx *p, uint32_t ranges)
+PHX__COLD static void wiring_handover_end(phx *p, uint32_t ranges)
 {
     phx__node_log(p, PHX_LOG_WARN, "no heir: %u ranges of names are handed no more", (uint64_t)ranges);
     if (p->leave.closing) {
@@ -271,11 +268,8 @@ static void wiring_refute(phx *p, uint32_t nbr, const struct phx__request *q)
 
 static void wiring_suspect(phx *p, uint32_t node)
 {
-    char id[PHX_ID_TEXT];
-
     if (phx__route_dest(&p->route, node) != NULL)
-        phx__node_log(p, PHX_LOG_INFO, "node %s: silent, asking around",
-                      phx__node_called(p, node, id));
+        phx__node_log(p, PHX_LOG_INFO, "node %n: silent, asking around", node);
     phx__node_suspect_raise(&p->suspect, node, p->now);
 }
 
@@ -299,7 +293,7 @@ static int wiring_distance(phx *p, uint32_t node)
 }
 
 /* What came of the addresses that are known: the last thing that went wrong, or PHX_EAGAIN. */
-static int wiring_why(phx *p, uint32_t node)
+PHX__COLD static int wiring_why(phx *p, uint32_t node)
 {
     const struct phx__dial_addr *at = NULL;
     uint32_t i, count;
@@ -330,7 +324,7 @@ static void wiring_traced(phx *p, const struct phx_trace *t)
 /* ---- Keys and addresses ---------------------------------------------------------------------- */
 
 /* Links and TLS use the keys where they are. */
-static void wiring_show_keys(phx *p, const struct phx_key *keys, uint32_t count)
+PHX__COLD static void wiring_show_keys(phx *p, const struct phx_key *keys, uint32_t count)
 {
     PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
     memset(p->set.begun, 0, sizeof p->set.begun);
@@ -342,11 +336,10 @@ static void wiring_show_keys(phx *p, const struct phx_key *keys, uint32_t count)
         phx__tls_keys(p->set.tls, p->cfg.cluster, keys, count);
 }
 
-static int wiring_open_tls(phx *p, int files)
+PHX__COLD static int wiring_open_tls(phx *p, int files)
 {
-    struct phx__tls_files own = { p->cfg.tls_ca, p->cfg.tls_cert, p->cfg.tls_key };
-    struct phx__tls_files none = { NULL, NULL, NULL };
-    int err = phx__tls_set_open(&p->set.tls, &p->mem, files ? &own : &none);
+    const struct phx__tls_files from = { files ? p->cfg.tls_ca : NULL, p->cfg.tls_cert, p->cfg.tls_key };
+    int err = phx__tls_set_open(&p->set.tls, &p->mem, &from);
 
     if (err == 0)
         wiring_show_keys(p, p->keys.at, p->keys.count);
@@ -429,7 +422,6 @@ PHX__COLD int phx__node_wiring_open(phx *p)
     struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
     int err = wiring_open_rooms(p);
 
-    p->samehost.enabled = p->cfg.same_host != 0;
     p->addr.ctx = p;
     p->addr.listener = wiring_listener;
     phx__node_suspect_init(&p->suspect, &env, &p->rnd, &p->cfg.detector, &suspect);

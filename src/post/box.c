@@ -75,13 +75,18 @@ static void box_note(struct phx__post *p, const struct phx__post_peer *peer, uin
         (void)phx__post_tokens_add(&p->store.tokens, token, &at);
 }
 
-void phx__post_box_flies(struct phx__post *p, struct phx__box *b)
+/* It is idle no more. */
+static void box_busy(struct phx__post *p, struct phx__box *b)
 {
-    if (b->flying++ > 0 || b->state != PHX__BOX_FLOWING)
-        return;
+    p->boxes.idle_count -= !phx__ring_is_empty(&b->age);
     phx__ring_del(&b->link);
     phx__ring_del(&b->age);
-    p->boxes.idle_count--;
+}
+
+void phx__post_box_flies(struct phx__post *p, struct phx__box *b)
+{
+    if (b->flying++ == 0 && b->state == PHX__BOX_FLOWING)
+        box_busy(p, b);
 }
 
 /* Puts a message into the flow to its mailbox's peer. 0 or PHX_ENOMEM. */
@@ -111,10 +116,10 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
     return 0;
 }
 
-/* Messages left the flow: phx__post_box_run_rooms serves those who wait for room. */
+/* Messages left a peer's flow, if any: phx__post_box_run_rooms serves those who wait for room. */
 static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 {
-    if (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes.bound))
+    if (peer == NULL || (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes.bound)))
         return;
     if (peer->out.count == 0 || peer->out.bytes < p->limits.window / 2)
         phx__ring_add(&p->rooms, &peer->room_link);
@@ -122,10 +127,10 @@ static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 
 /* ---- Boxes */
 
-void phx__post_box_remove(struct phx__post *p, struct phx__box *b)
+/* Frees an empty mailbox; who waits for it may try. */
+static void box_remove(struct phx__post *p, struct phx__box *b)
 {
-    p->boxes.idle_count -= b->state == PHX__BOX_FLOWING;
-    phx__ring_del(&b->age);
+    box_busy(p, b);
     phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
     phx__post_store_close(&p->store, b);
 }
@@ -133,7 +138,7 @@ void phx__post_box_remove(struct phx__post *p, struct phx__box *b)
 static void box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
 {
     while (!phx__ring_is_empty(&peer->boxes.idle))
-        phx__post_box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
+        box_remove(p, (struct phx__box *)(void *)peer->boxes.idle.next);
     phx__post_outcome_fit(p);
 }
 
@@ -144,9 +149,7 @@ static struct phx__box *box_surplus(const struct phx__post *p)
     size_t most = p->mem->limit == 0 ? BOX_IDLE_MOST : p->mem->limit / 32 / sizeof *oldest;
 
     return p->boxes.idle_count > BOX_IDLE_FEW && (p->boxes.idle_count > most
-                                                  || oldest->idle_since + BOX_IDLE_TIME <= *p->ops.now)
-               ? oldest
-               : NULL;
+           || oldest->idle_since + BOX_IDLE_TIME <= *p->ops.now) ? oldest : NULL;
 }
 
 /* Never frees b, the youngest. Two go for one that comes, so that what many names have used gets less. */
@@ -156,11 +159,12 @@ static void box_idle(struct phx__post *p, struct phx__box *b)
 
     b->life_count = 0;
     b->idle_since = *p->ops.now;
-    phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, &b->peer->boxes.idle);
+    phx__post_store_move(&p->store, b, b->peer != NULL ? PHX__BOX_FLOWING : PHX__BOX_LOCAL,
+                         b->peer != NULL ? &b->peer->boxes.idle : NULL);
     phx__ring_add(&p->boxes.idle, &b->age);
     p->boxes.idle_count++;
     for (int i = 0; i < 2 && (surplus = box_surplus(p)) != NULL; i++)
-        phx__post_box_remove(p, surplus);
+        box_remove(p, surplus);
 }
 
 /* The former owner's flow may have room then. */
@@ -170,7 +174,7 @@ static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__p
 
     b->peer = peer;
     phx__post_store_set_pool(b, peer == NULL ? NULL : &peer->boxes.bytes);
-    if (former != NULL && former != peer)
+    if (former != peer)
         box_check_room(p, former);
 }
 
@@ -187,17 +191,16 @@ static struct phx__box *box_open(struct phx__post *p, uint64_t name, struct phx_
     return b;
 }
 
-/* Nothing is queued any more. The mailbox may be freed. */
-static void box_emptied(struct phx__post *p, struct phx__box *b)
+void phx__post_box_emptied(struct phx__post *p, struct phx__box *b)
 {
     phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
     if (b->flying > 0) {
         if (!b->returned)
             phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, NULL);
-    } else if (b->peer != NULL) {
+    } else if (b->peer != NULL || b->state == PHX__BOX_LOCAL) {
         box_idle(p, b);
     } else {
-        phx__post_box_remove(p, b);
+        box_remove(p, b);
     }
 }
 
@@ -248,7 +251,7 @@ static void box_move_to_flow(struct phx__post *p, struct phx__box *b)
         phx__post_store_drop(&p->store, b, b->head);
     }
     if (b->head == NULL)
-        box_emptied(p, b);
+        phx__post_box_emptied(p, b);
     else
         phx__post_store_move(&p->store, b, PHX__BOX_BOUND, &b->peer->boxes.bound);
 }
@@ -377,7 +380,7 @@ static void box_open_gates(struct phx__post *p)
         b->returned = 0;
         b->last_returned = NULL;
         if (b->head == NULL)
-            box_emptied(p, b);
+            phx__post_box_emptied(p, b);
         else
             phx__post_box_route(p, b);
     }
@@ -453,17 +456,18 @@ PHX__COLD int phx__post_box_take_back(struct phx__post *p, const struct phx__mes
 static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__message *m,
                     enum phx__box_state state)
 {
-    struct phx__box *fresh = b == NULL ? phx__post_store_open(&p->store, m->to) : NULL;
+    int empty = state != PHX__BOX_GATED && (b == NULL || b->head == NULL);
 
-    if (fresh != NULL) {
-        b = fresh;
-        if (state == PHX__BOX_LOCAL)
-            phx__post_store_set_pool(b, &p->boxes.local_bytes);
+    b = b == NULL ? phx__post_store_open(&p->store, m->to) : b;
+    if (b != NULL && empty) { /* new, or idle */
+        box_busy(p, b);
+        b->version = *p->ops.version;
+        phx__post_store_set_pool(b, state == PHX__BOX_LOCAL ? &p->boxes.local_bytes : NULL);
         phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : &p->boxes.held);
     }
     if (b == NULL || phx__post_store_put(&p->store, b, b->tail, m) == NULL) {
-        if (fresh != NULL)
-            phx__post_store_close(&p->store, fresh);
+        if (b != NULL && empty)
+            box_remove(p, b);
         return PHX_ENOMEM;
     }
     box_note_limit(p, m->limit);
@@ -472,17 +476,17 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
 
 /* ---- Where a message goes */
 
-/* A FLOWING mailbox. If its peer has lost the name: GATED while something is under way, else freed, NULL. */
+/* A mailbox with nothing queued, FLOWING or LOCAL. If its owner has lost the name: GATED while something is
+ * under way, else freed, NULL. */
 static struct phx__box *box_check_owner(struct phx__post *p, struct phx__box *b)
 {
-    if (b->version == *p->ops.version)
-        return b;
-    if (p->ops.owner(p->ops.ctx, b->name) == b->peer->node) {
+    if (b->version == *p->ops.version
+        || p->ops.owner(p->ops.ctx, b->name) == (b->peer == NULL ? PHX__SELF : b->peer->node)) {
         b->version = *p->ops.version;
     } else if (b->flying > 0) {
         phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
     } else {
-        phx__post_box_remove(p, b);
+        box_remove(p, b);
         return NULL;
     }
     return b;
@@ -493,11 +497,11 @@ int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size, stru
     struct phx__box *b = phx__post_store_find(&p->store, name);
     uint32_t owner;
 
-    way->box = b = b != NULL && b->state == PHX__BOX_FLOWING ? box_check_owner(p, b) : b;
+    way->box = b = b != NULL && b->head == NULL && b->state != PHX__BOX_GATED ? box_check_owner(p, b) : b;
     if (b != NULL) {
         way->state = b->state;
         way->peer = b->peer;
-        way->waiters = &b->waiters;
+        way->waiters = b->head == NULL && b->state == PHX__BOX_LOCAL ? &p->waiting.ready : &b->waiters;
     } else {
         owner = p->ops.owner(p->ops.ctx, name);
         way->state = owner == PHX__NONE   ? PHX__BOX_HELD
@@ -626,10 +630,9 @@ static int box_cancel_queued(struct phx__post *p, struct phx__queued *q)
     int member = q->message.multicast != NULL;
 
     box_end_queued(p, b, q, PHX_ECANCELLED);
-    if (b->peer != NULL)
-        box_check_room(p, b->peer);
+    box_check_room(p, b->peer);
     if (b->head == NULL)
-        box_emptied(p, b);
+        phx__post_box_emptied(p, b);
     return member;
 }
 
@@ -674,15 +677,13 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
     }
     phx__post_store_drop(&p->store, b, b->tail);
     if (b->head == NULL)
-        box_emptied(p, b);
+        phx__post_box_emptied(p, b);
 }
 
 /* A search of n messages for expired ones is repeated after n microseconds at the earliest. */
 static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, uint64_t searched)
 {
-    uint64_t least = *p->ops.now + searched;
-
-    return earliest < least ? least : earliest;
+    return PHX__MAX(earliest, *p->ops.now + searched);
 }
 
 /* What its messages waited for when their time was over. */
@@ -759,7 +760,7 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
         earliest = q->message.limit < earliest ? q->message.limit : earliest;
     }
     if (b->head == NULL)
-        box_emptied(p, b);
+        phx__post_box_emptied(p, b);
     return earliest;
 }
 
@@ -777,8 +778,7 @@ static void box_expire_held(struct phx__post *p)
         at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now,
                            box_lateness(p->store.boxes[i - 1]));
         earliest = at < earliest ? at : earliest;
-        if (peer != NULL)
-            box_check_room(p, peer);
+        box_check_room(p, peer);
     }
     p->boxes.expire_at = box_next_search(p, earliest, p->store.queued);
     phx__timer_set(p->timers, p->boxes.timer, p->boxes.expire_at);
@@ -990,7 +990,7 @@ PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
         b->returned = b->moved = 0;
         b->last_returned = NULL;
         if (b->head == NULL) {
-            box_emptied(p, b);
+            phx__post_box_emptied(p, b);
         } else {
             box_hold(p, b);
             box_look_again(p);

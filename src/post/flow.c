@@ -47,8 +47,6 @@
 
 /* Payloads up to here are copied behind their heads: one slice and one stream, not a block each. */
 #define FLOW_SMALL 4096u
-/* Tail blocks grow, so that a flow that is little used keeps little. */
-#define FLOW_TAIL_FIRST 4096u
 #define FLOW_TAIL_MOST 65536u
 /* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
@@ -151,29 +149,12 @@ void phx__post_flow_trim(struct phx__flow_out *o)
         return;
     phx__buf_block_drop(o->tail);
     o->tail = NULL;
-    o->tail_size = 0;
     phx__mem_put(o->mem, o->ring, o->capacity * sizeof *o->ring);
     o->ring = NULL;
     o->first = o->capacity = 0;
 }
 
 /* ---- Putting messages in */
-
-/* A block with `need` bytes free at its end. */
-static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
-{
-    size_t size = o->tail_size == 0 ? FLOW_TAIL_FIRST : o->tail_size;
-    struct phx__block *b = o->tail;
-
-    if (b != NULL && b->capacity - b->used >= need)
-        return b;
-    if ((b = phx__buf_block_new(o->mem, PHX__MAX(size, need))) == NULL)
-        return NULL;
-    phx__buf_block_drop(o->tail);
-    o->tail = b;
-    o->tail_size = (uint32_t)(size < FLOW_TAIL_MOST ? size * 2 : FLOW_TAIL_MOST);
-    return b;
-}
 
 static int flow_first_flags(const struct phx__flow_out *o)
 {
@@ -188,7 +169,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     /* Does the application wait for the outcome: a token, or memory to be released? */
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
     size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
-    struct phx__block *tail = flow_tail(o, head_size + inlined);
+    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, head_size + inlined, FLOW_TAIL_MOST);
     const struct phx__data d = { o->target, o->source, o->base + o->count, o->epoch, m->to, m->from, m->tag,
                                  m->size, o->seen, 0, NULL, size };
     struct phx__flow_record *r;
@@ -240,8 +221,7 @@ struct phx__message phx__post_flow_message_alone(const struct phx__message *m, s
     return one;
 }
 
-/* Its m->size bytes, and what follows them in a run. */
-static void flow_copy(const struct phx__message *m, uint8_t *to)
+void phx__post_flow_copy(const struct phx__message *m, uint8_t *to)
 {
     if (m->body != NULL) {
         if (m->size + m->rest_size > 0)
@@ -253,14 +233,15 @@ static void flow_copy(const struct phx__message *m, uint8_t *to)
             memcpy(to, m->iov[i].iov_base, m->iov[i].iov_len);
 }
 
-struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m)
+/* The caller's to drop: its body, or a new one with its bytes; NULL: no memory. */
+static struct phx__block *flow_body(struct phx__mem *mem, const struct phx__message *m)
 {
     struct phx__block *body;
 
     if (m->body != NULL)
         return phx__buf_block_hold(m->body);
     if ((body = phx__buf_block_new(mem, m->size)) != NULL) {
-        flow_copy(m, body->data);
+        phx__post_flow_copy(m, body->data);
         body->used = m->size;
     }
     return body;
@@ -282,7 +263,7 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 
     if (r == NULL)
         return PHX_ENOMEM;
-    flow_copy(m, flow_frame(r) + (r->head_size - size));
+    phx__post_flow_copy(m, flow_frame(r) + (r->head_size - size));
     if (!flow_is_plain(m) || r->head_size >= most)
         return 0;
     left = o->tail->capacity - o->tail->used;
@@ -352,7 +333,7 @@ int phx__post_flow_join(struct phx__flow_out *o, const struct phx__message *m)
         return 0;
     if ((to = phx__post_flow_room(o, m->box, m->to, m->from, m->tag, m->size)) == NULL)
         return 0;
-    flow_copy(m, to);
+    phx__post_flow_copy(m, to);
     return 1;
 }
 
@@ -400,7 +381,7 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
         || (m->size <= FLOW_SMALL && m->multicast == NULL && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
     } else {
-        body = phx__post_flow_body(o->mem, m);
+        body = flow_body(o->mem, m);
         err = body == NULL ? PHX_ENOMEM : flow_put_large(o, m, body);
         phx__buf_block_drop(body); /* the records hold it now */
     }
@@ -498,9 +479,6 @@ uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t
     o->rto = flow_patience(o->rtt.smoothed);
     o->path.waited = 0;
     o->rto_at = o->flying > 0 ? now + PHX__MIN(o->rto, FLOW_RTO_LOOK) : PHX__NEVER;
-    /* Nobody else holds the block: fill it again, so that ping-pong needs no memory. */
-    if (o->count == 0 && o->tail != NULL && o->tail->refs == 1)
-        o->tail->used = 0;
     return rtt;
 }
 
@@ -604,7 +582,8 @@ uint32_t phx__post_flow_last(const struct phx__flow_out *o)
  * size. */
 int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span)
 {
-    struct phx__block *tail = flow_tail(o, span * (size_t)(PHX__DATA_HEAD_MOST + 2));
+    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, span * (size_t)(PHX__DATA_HEAD_MOST + 2),
+                                                 FLOW_TAIL_MOST);
 
     o->open.box = NULL; /* what joins stands at the end of the tail */
     for (; tail != NULL && span > 0; index++, span--) {

@@ -30,8 +30,8 @@ struct phx__message {
     int iov_count;
 };
 
-/* The caller's to drop: its body, or a new one with its bytes; NULL: no memory. */
-PHX_PRIVATE struct phx__block *phx__post_flow_body(struct phx__mem *mem, const struct phx__message *m);
+/* Its m->size bytes, and what follows them in a run. */
+PHX_PRIVATE void phx__post_flow_copy(const struct phx__message *m, uint8_t *to);
 /* Bytes of all its messages. */
 PHX_PRIVATE size_t phx__post_flow_message_bytes(const struct phx__message *m);
 /* Drops the first message of a run, so that the next one is the first: 1, or 0: there is none. With NAMES its
@@ -89,7 +89,6 @@ struct phx__flow_out {
     uint32_t first, count, capacity; /* capacity: 0 or a power of two */
     uint32_t gone, sweeps; /* records with `gone` set; how often they were dropped */
     struct phx__block *tail;         /* heads and small payloads are encoded here */
-    uint32_t tail_size;
     size_t bytes;           /* of all records' frames */
     size_t flying;          /* of the frames base..sent - 1 */
     size_t window;          /* what the target allows */

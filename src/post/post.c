@@ -143,7 +143,7 @@ static void post_run_local(struct phx__post *p)
         }
         phx__post_store_take_message(&p->store, b, &m);
         if (b->head == NULL)
-            phx__post_box_remove(p, b);
+            phx__post_box_emptied(p, b);
         else
             phx__ring_add(&p->boxes.local, &b->link); /* names take turns */
         p->pending.bytes -= m.size;
@@ -249,6 +249,7 @@ void phx__post_free(struct phx__post *p)
             phx__post_store_close(&p->store, b);
     }
     for (uint32_t i = 0; i < p->node_capacity; i++) {
+        phx__mem_put(p->mem, p->nodes[i].past, sizeof *p->nodes[i].past);
         if (p->nodes[i].peer != NULL) {
             phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);
             phx__post_sched_free(p, p->nodes[i].peer);

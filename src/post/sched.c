@@ -187,6 +187,21 @@ static size_t sched_window(const struct phx__post *p, uint32_t node)
     return window != 0 ? window : SCHED_WINDOW_UNKNOWN;
 }
 
+/* The node's record is made again; or never, peer is NULL. */
+static void sched_drop_past(struct phx__post *p, uint32_t node, struct phx__post_peer *peer)
+{
+    struct phx__post_past *past = p->nodes[node].past;
+
+    if (past != NULL && peer != NULL) {
+        peer->life = past->life;
+        peer->in.epoch = past->epoch;
+        peer->in.next = past->next;
+        peer->returns.count = peer->returns.confirmed = peer->returns.seen = past->returns;
+    }
+    phx__mem_put(p->mem, past, sizeof *past);
+    p->nodes[node].past = NULL;
+}
+
 struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
@@ -218,6 +233,7 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     phx__buf_slices_init(&peer->transit.queue, p->mem);
     peer->ack.at = peer->idle_at = PHX__NEVER;
     p->nodes[node].peer = peer;
+    sched_drop_past(p, node, peer);
     sched_ask_route(p, peer);
     return peer;
 }
@@ -614,6 +630,7 @@ void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
         p->windows[nbr] = 0;
     if (nbr >= p->node_capacity)
         return;
+    sched_drop_past(p, nbr, NULL);
     while ((s = p->nodes[nbr].ready) != NULL) {
         sched_unlist(p, s);
         sched_insert(p, s, PHX__NONE);
@@ -682,6 +699,8 @@ void phx__post_sched_reborn(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
 
+    if (node < p->node_capacity && p->nodes[node].past != NULL)
+        p->nodes[node].past->life = ++p->lives;
     if (peer == NULL)
         return;
     phx__post_sched_give_up(p, &peer->in);
@@ -713,6 +732,33 @@ void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
     phx__post_flow_truncate(&peer->out, 0);
     phx__post_flow_trim(&peer->out);
     phx__mem_put(p->mem, peer, sizeof *peer);
+}
+
+/* Nothing is under way, nor half done, nor waits for it. */
+static int sched_is_at_rest(const struct phx__post *p, const struct phx__post_peer *peer)
+{
+    const struct phx__post_returns *back = &peer->returns;
+    const struct phx__ring *all = &p->boxes.refused;
+
+    for (const struct phx__ring *r = all->next; r != all; r = r->next)
+        if (((const struct phx__box *)(const void *)r)->peer == peer)
+            return 0;
+    return peer->out.count == 0 && peer->transit.queue.bytes == 0 && peer->waiters == NULL
+           && phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
+           && phx__ring_is_empty(&p->boxes.opened) && peer->in.part == NULL && peer->in.done == 0
+           && peer->in.state == PHX__FLOW_ALL && back->seen == back->count && back->refused.count == 0;
+}
+
+void phx__post_sched_shrink(struct phx__post *p, uint32_t node)
+{
+    struct phx__post_peer *peer = phx__post_sched_find(p, node);
+    struct phx__post_past *past;
+
+    if (peer == NULL || !sched_is_at_rest(p, peer) || (past = phx__mem_get(p->mem, sizeof *past)) == NULL)
+        return;
+    *past = (struct phx__post_past){ peer->life, peer->in.epoch, peer->in.next, peer->returns.count };
+    phx__post_sched_free(p, peer);
+    p->nodes[node].past = past;
 }
 
 int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)

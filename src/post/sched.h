@@ -12,6 +12,8 @@ PHX_PRIVATE struct phx__post_peer *phx__post_sched_find(const struct phx__post *
 PHX_PRIVATE struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node);
 /* Its mailboxes and waiters must have been taken. */
 PHX_PRIVATE void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer);
+/* Of a peer that is gone the record becomes small, if nothing is under way. */
+PHX_PRIVATE void phx__post_sched_shrink(struct phx__post *p, uint32_t node);
 /* Back to the state of a node never sent to. Its flow must be empty. */
 PHX_PRIVATE void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer);
 /* What comes from the peer starts over with this epoch. */
@@ -27,7 +29,7 @@ PHX_PRIVATE void phx__post_sched_drop_part(struct phx__post *p, struct phx__flow
 PHX_PRIVATE void phx__post_sched_give_up(struct phx__post *p, struct phx__flow_in *in);
 /* node came back as another incarnation: nothing was tried there. */
 PHX_PRIVATE void phx__post_sched_reborn(struct phx__post *p, uint32_t node);
-/* The node is a neighbour no more: what went through it must ask again. */
+/* The node is forgotten: what went through it must ask again. */
 PHX_PRIVATE void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr);
 
 /* Something must be tried again: at that time; 0: when some memory may be free. */

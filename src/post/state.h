@@ -116,8 +116,15 @@ struct phx__post_peer {
     uint64_t idle_at;
 };
 
+/* What stays of a peer that is gone: what came of its flow is not to be taken again. */
+struct phx__post_past {
+    uint64_t life, epoch, next;
+    uint32_t returns;
+};
+
 /* By node, up to the highest that a message was sent to or through. */
 struct phx__post_node {
+    struct phx__post_past *past;    /* without a peer; or NULL */
     struct phx__post_peer *peer;    /* NULL: none so far */
     struct phx__post_source *ready; /* as a neighbour: the source in its circle that is served next */
 };

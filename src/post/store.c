@@ -7,7 +7,8 @@
  *
  * Two rules keep the order. While a mailbox has queued messages, each new one joins them, and they leave from
  * the front; so they are younger than all of that name in a flow, but for what came back, which stands before
- * the others. And messages to one name are in one node's flow at a time.
+ * the others. And messages to one name are in one node's flow at a time. A LOCAL mailbox stays when it is
+ * empty, and its messages share blocks: what a node sends to itself needs no memory in a steady state.
  *
  * Most sends find the mailbox without a search, because it is the one found last. A run that comes back stays
  * one queued message, which borrows its bytes, and goes into the next flow as a run: a window of small
@@ -17,6 +18,9 @@
 
 /* What a queued message costs beside its bytes, about: the struct, its block and the allocator's share. */
 #define STORE_OVERHEAD 192u
+/* What this node sends to itself, up to so many bytes, shares blocks, up to a size that base/mem.c keeps. */
+#define STORE_SMALL 4096u
+#define STORE_TAIL_MOST 131072u
 
 /* ---- Boxes */
 
@@ -43,6 +47,7 @@ void phx__post_store_free(struct phx__post_store *s)
     phx__map_free(&s->index);
     phx__map_free(&s->waiting);
     phx__post_tokens_drop(&s->tokens);
+    phx__buf_block_drop(s->tail);
     phx__post_store_init(s, s->mem);
 }
 
@@ -139,23 +144,29 @@ static void store_count(struct phx__post_store *s, struct phx__box *b, const str
     s->held_bytes += b->state != PHX__BOX_LOCAL ? bytes : 0;
 }
 
+/* A queued message stands in one block with its bytes, if those are not held already. */
 struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__box *b,
                                         struct phx__queued *before, const struct phx__message *m)
 {
-    struct phx__queued *q = phx__mem_get(s->mem, sizeof *q), **at = before == NULL ? &b->head : &before->next;
+    struct phx__queued *q, **at = before == NULL ? &b->head : &before->next;
+    size_t size = m->body == NULL ? m->size : 0, need = (sizeof *q + size + 7) / 8 * 8;
+    struct phx__block *home = b->state == PHX__BOX_LOCAL && size <= STORE_SMALL
+                              ? phx__buf_block_tail(s->mem, &s->tail, need, STORE_TAIL_MOST)
+                              : phx__buf_block_new(s->mem, need);
 
-    if (q == NULL)
+    if (home == NULL)
         return NULL;
-    q->message = *m;
+    if (home == s->tail)
+        phx__buf_block_hold(home);
+    q = (void *)(home->data + home->used);
+    home->used += need;
+    *q = (struct phx__queued){ .home = home, .prev = before, .next = *at, .message = *m };
     q->message.box = b;
-    if ((q->message.body = phx__post_flow_body(s->mem, m)) == NULL) {
-        phx__mem_put(s->mem, q, sizeof *q);
-        return NULL;
+    q->message.body = phx__buf_block_hold(m->body != NULL ? m->body : home);
+    if (m->body == NULL) {
+        phx__post_flow_copy(m, (uint8_t *)(q + 1));
+        q->message.data = (uint8_t *)(q + 1);
     }
-    if (m->body == NULL)
-        q->message.data = q->message.body->data;
-    q->prev = before;
-    q->next = *at;
     *at = q;
     *(q->next == NULL ? &b->tail : &q->next->prev) = q;
     store_count(s, b, q, 0);
@@ -173,7 +184,7 @@ void phx__post_store_note(struct phx__post_store *s, struct phx__queued *q)
 
 void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b, struct phx__queued *q)
 {
-    struct phx__block *body = q->message.body;
+    struct phx__block *body = q->message.body, *home = q->home;
 
     *(q->prev == NULL ? &b->head : &q->prev->next) = q->next;
     *(q->next == NULL ? &b->tail : &q->next->prev) = q->prev;
@@ -182,7 +193,7 @@ void phx__post_store_drop(struct phx__post_store *s, struct phx__box *b, struct 
     if (q->message.token != 0)
         phx__post_tokens_gone(&s->tokens, q->place);
     store_count(s, b, q, 1);
-    phx__mem_put(s->mem, q, sizeof *q);
+    phx__buf_block_drop(home);
     phx__buf_block_drop(body); /* may call the host */
 }
 

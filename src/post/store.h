@@ -16,7 +16,8 @@ struct phx__waiter {
 struct phx__queued {
     struct phx__queued *prev, *next;
     uint32_t place; /* in phx__post_store.tokens */
-    struct phx__message message; /* with a body of its own; a run that came back is one queued message */
+    struct phx__block *home;     /* in which it stands, perhaps with others */
+    struct phx__message message; /* with a body that it holds; a run that came back is one queued message */
 };
 
 /* What a multicast's messages have in common. Each message and each outcome not reported yet refers to it. */
@@ -69,6 +70,7 @@ struct phx__post_store {
     struct phx__map waiting; /* names in some list of waiters */
     struct phx__tokens tokens;
     struct phx__box *recent; /* the one found last */
+    struct phx__block *tail; /* where LOCAL messages stand; NULL: none so far */
     size_t held_bytes;       /* of all mailboxes but LOCAL ones */
     uint32_t queued;         /* messages */
     struct phx__ring multicasts; /* all that have messages or outcomes left */

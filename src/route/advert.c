@@ -83,6 +83,14 @@ int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
     return n != NULL && n->neighbours > 1 + behind;
 }
 
+/* Have we told w of this way? Then w may rely on us for others, as we would on w. */
+static int advert_is_told(const struct phx__dest *d, uint32_t w)
+{
+    const struct phx__advertised *t = phx__route_table_advertised(d, w);
+
+    return t != NULL && t->seq >= d->seq && t->hops <= d->hops;
+}
+
 /* Will j be sent a route to v as good as ours, or better, by another node? The rules are in the essay. */
 static int advert_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j, int strict)
 {
@@ -102,7 +110,8 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     for (i = 0; i < d->offer_count; i++) {
         h = &offer[i];
         if (h->nbr != j->node && h->seq >= d->seq && h->hops <= d->hops
-            && advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1))
+            && advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1)
+            && (h->hops < d->hops || !advert_is_told(d, h->nbr)))
             return 1;
     }
     return 0;

@@ -23,10 +23,11 @@
  *    us for j. If w is only as near as we are, w's own entry for j is needed. Then no node waits for ever: a
  *    node decides in one go what to advertise to whom, so when w's entries for v and for j reach us, w has
  *    already decided about (j, v): w has advertised v to j, or relies on an x that had decided before w. Time
- *    does not run in circles, so the first node in that chain has advertised. A loss may break the chain;
- *    after it only a w that is strictly nearer counts. If a link is replaced, or comes back before its loss
- *    was advertised, everything that was advertised over the old link is advertised again (route_relinked):
- *    it may be lost, and others may rely on us for that.
+ *    does not run in circles, so the first node in that chain has advertised. Not so where w has put j
+ *    off, or has told us first as our link is new (advert.c): if we have told w the same, it may wait for us,
+ *    and does not count. A loss may break the chain; after it only a w that is strictly nearer counts. If a
+ *    link is replaced, or comes back before its loss was advertised, everything that was advertised over the
+ *    old link is advertised again (route_relinked): it may be lost, and others may rely on us for that.
  *
  * 3. NO LOST UPDATE IS FINAL. Each heartbeat carries a digest of the table. Two neighbours that are both
  *    quiet and disagree twice exchange summaries and advertise to each other what differs.

@@ -83,7 +83,8 @@ struct phx__tls {
     br_ec_impl ec;   /* the curves of the exchange */
     const char *why; /* known better than the engine's error tells */
     uint8_t *rest;   /* ciphertext that the stream did not take */
-    size_t rest_size, rest_taken, rest_capacity;
+    size_t rest_size, rest_taken;
+    uint32_t rest_capacity;
     uint8_t in[TLS_IN], out[TLS_OUT];
 };
 
@@ -381,7 +382,6 @@ void phx__tls_free(struct phx__tls *t)
 static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
 {
     size_t left = t->rest_size - t->rest_taken;
-    uint8_t *larger;
 
     if (size == 0)
         return 0;
@@ -391,12 +391,8 @@ static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
         memmove(t->rest, t->rest + t->rest_taken, left);
     t->rest_taken = 0;
     t->rest_size = left;
-    if (left + size > t->rest_capacity) {
-        if ((larger = phx__mem_resize(t->set->mem, t->rest, t->rest_capacity, left + size)) == NULL)
-            return PHX_ENOMEM;
-        t->rest = larger;
-        t->rest_capacity = left + size;
-    }
+    if (phx__mem_grow(t->set->mem, &t->rest, &t->rest_capacity, (uint32_t)(left + size), 1) != 0)
+        return PHX_ENOMEM;
     memcpy(t->rest + left, data, size);
     t->rest_size += size;
     return 0;

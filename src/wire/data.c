@@ -100,18 +100,6 @@ static int wire_count_run(struct phx__data *d, int flags)
 
 /* ---- DATA */
 
-static void wire_put_ids(struct phx__writer *w, const struct phx_id *target, const struct phx_id *source)
-{
-    phx__buf_put_bytes(w, target, sizeof *target);
-    phx__buf_put_bytes(w, source, sizeof *source);
-}
-
-static void wire_get_ids(struct phx__reader *r, struct phx_id *target, struct phx_id *source)
-{
-    phx__buf_get_copy(r, target, sizeof *target);
-    phx__buf_get_copy(r, source, sizeof *source);
-}
-
 /* Is `size` a possible payload? With FIRST the total is known: the last fragment completes it, others leave
  * something to come. Only an empty message has an empty fragment. */
 static int wire_payload_fits(int flags, size_t size, uint64_t total)
@@ -132,7 +120,8 @@ void phx__wire_data_put(struct phx__writer *w, const struct phx__data *d, int fl
     size_t start = phx__wire_begin(w, PHX__DATA, flags, hops);
 
     PHX_ASSERT((flags & (int)PHX__DATA_RUN) != 0 || wire_payload_fits(flags, d->size, d->total));
-    wire_put_ids(w, &d->target, &d->source);
+    phx__buf_put_bytes(w, &d->target, sizeof d->target);
+    phx__buf_put_bytes(w, &d->source, sizeof d->source);
     phx__buf_put_u64s(w, words, first ? 6 : 2);
     if (first && (flags & (int)PHX__DATA_SEEN) != 0)
         phx__buf_put_u32(w, d->seen);
@@ -155,9 +144,12 @@ static void wire_get_data_head(struct phx__reader *r, int flags, struct phx__dat
     int first = (flags & (int)PHX__DATA_FIRST) != 0, seen = first && (flags & (int)PHX__DATA_SEEN) != 0;
     uint64_t v[6] = { 0 };
     struct phx_id ends[2];
+    const uint8_t *p;
 
     phx__buf_get_copy(r, ends, sizeof ends);
-    phx__buf_get_u64s(r, v, first ? 6 : 2);
+    p = phx__buf_get_bytes(r, first ? 48 : 16); /* one look at the bounds: on the way of every message */
+    for (size_t i = 0; p != NULL && i < (first ? 6 : 2); i++)
+        v[i] = phx__buf_load_u64(p + 8 * i);
     *d = (struct phx__data){ ends[0], ends[1], v[0], v[1], v[2], v[3], v[4], v[5],
                              seen ? phx__buf_get_u32(r) : 0, 0, NULL, 0 };
 }
@@ -285,7 +277,8 @@ void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int
 
     flags |= wire_ack_flags(a);
     start = phx__wire_begin(w, PHX__ACK, flags, hops);
-    wire_put_ids(w, &a->target, &a->source);
+    phx__buf_put_bytes(w, &a->target, sizeof a->target);
+    phx__buf_put_bytes(w, &a->source, sizeof a->source);
     phx__buf_put_u64(w, a->epoch);
     phx__buf_put_u64(w, a->next);
     phx__buf_put_u32(w, a->window);
@@ -350,7 +343,8 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
     memset(a, 0, sizeof *a);
     if (phx__wire_open(f, PHX__ACK, &r) != 0)
         return PHX_EPROTO;
-    wire_get_ids(&r, &a->target, &a->source);
+    phx__buf_get_copy(&r, &a->target, sizeof a->target);
+    phx__buf_get_copy(&r, &a->source, sizeof a->source);
     a->epoch = phx__buf_get_u64(&r);
     a->next = phx__buf_get_u64(&r);
     a->window = phx__buf_get_u32(&r);

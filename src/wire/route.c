@@ -21,14 +21,6 @@
 
 /* ---- Cards */
 
-/* Without a table: there may be 100,000 of them. */
-static void wire_get_claim(struct phx__reader *r, struct phx__claim *c)
-{
-    c->first = phx__buf_get_u64(r);
-    c->last = phx__buf_get_u64(r);
-    c->epoch = phx__buf_get_u64(r);
-}
-
 size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
 {
     PHX_ASSERT(address_count <= PHX__CARD_ADDRESSES && claim_count <= PHX__CARD_CLAIMS);
@@ -36,8 +28,8 @@ size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count)
            + (size_t)claim_count * WIRE_CLAIM;
 }
 
-void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *head,
-                              const struct phx__claim *claims)
+PHX__COLD void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *head,
+                                        const struct phx__claim *claims)
 {
     size_t at;
 
@@ -69,12 +61,10 @@ void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *hea
 /* Ascending and disjoint: each begins above the end of the one before, and names need not sort them. */
 static int wire_claims_are_sound(const struct phx__card *card)
 {
-    struct phx__reader r;
-    struct phx__claim c, before = {0, 0, 0};
+    struct phx__claim c, before = { 0, 0, 0 };
 
-    phx__buf_reader_init(&r, card->claims, card->claim_count * (size_t)WIRE_CLAIM);
     for (uint32_t i = 0; i < card->claim_count; i++) {
-        wire_get_claim(&r, &c);
+        phx__wire_route_claim(card, i, &c);
         /* Epoch 0 is below every claim ever made, so no node can have made this one. */
         if (c.first > c.last || c.epoch == 0 || (i > 0 && c.first <= before.last))
             return 0;
@@ -93,7 +83,7 @@ int phx__wire_route_label_is_sound(const char *label, size_t size)
 
 /* The counts are compared with their limits before anything is multiplied by them, and the bytes of the
  * claims are asked for at once, so a claim_count that the card has no bytes for costs nothing. */
-int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card)
+PHX__COLD int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card *card)
 {
     struct phx__reader r;
     const uint8_t *label;
@@ -125,11 +115,12 @@ int phx__wire_route_get_card(const uint8_t *data, size_t size, struct phx__card 
 
 void phx__wire_route_claim(const struct phx__card *card, uint32_t i, struct phx__claim *out)
 {
-    struct phx__reader r;
+    const uint8_t *at = card->claims + i * (size_t)WIRE_CLAIM; /* they are all there, 100,000 perhaps */
 
     PHX_ASSERT(i < card->claim_count);
-    phx__buf_reader_init(&r, card->claims + i * (size_t)WIRE_CLAIM, WIRE_CLAIM);
-    wire_get_claim(&r, out);
+    out->first = phx__buf_load_u64(at);
+    out->last = phx__buf_load_u64(at + 8);
+    out->epoch = phx__buf_load_u64(at + 16);
 }
 
 static const struct phx__field wire_card_part[] = {
@@ -147,7 +138,7 @@ static int wire_card_part_is_sound(const struct phx__card_part *c)
     return c->size <= c->total && c->offset <= c->total - c->size;
 }
 
-void phx__wire_route_put_card_part(struct phx__writer *w, const struct phx__card_part *c)
+PHX__COLD void phx__wire_route_put_card_part(struct phx__writer *w, const struct phx__card_part *c)
 {
     size_t start = phx__wire_begin(w, PHX__CARD, 0, 0);
 
@@ -157,7 +148,7 @@ void phx__wire_route_put_card_part(struct phx__writer *w, const struct phx__card
     phx__wire_end(w, start);
 }
 
-int phx__wire_route_get_card_part(const struct phx__frame *f, struct phx__card_part *c)
+PHX__COLD int phx__wire_route_get_card_part(const struct phx__frame *f, struct phx__card_part *c)
 {
     struct phx__reader r;
 

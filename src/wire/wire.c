@@ -10,9 +10,6 @@
  * Keys and MACs are the business of link, whether an entry is news that of route. A number that is odd but
  * possible, such as a distance of 254, is accepted here.
  *
- *      bytes -> phx__wire_parse -> struct phx__frame -> phx__wire_link_get -> struct phx__X
- *      struct phx__X -> phx__wire_link_put -> one whole frame at the writer's end
- *
  * Two rules keep the format able to grow. Unknown bits in flags mean nothing and are ignored, so that a later
  * version may give them a meaning that older nodes can do without. Everything else unknown is an error: a new
  * frame type or a longer body is a new version, and versions are agreed in the handshake before such a frame

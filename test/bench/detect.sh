@@ -13,7 +13,8 @@
 # a run of a second, what is said at the beginning of each link would outweigh them.)
 #
 # Prints lines for people and "bar NAME FIGURE LIMIT ok|short". N=16 queens, ROUNDS=5, PROCESSES="2 4 8 16".
-# About six minutes on two quiet cores; QUICK=1: two, with 14 queens. All children end by themselves or
+# About six minutes on two quiet cores; QUICK=1: two, with 14 queens. KEEP=1: the table goes to
+# test/bench/papers, with machine and day. All children end by themselves or
 # are ended by the programs that started them.
 set -eu
 export LC_ALL=C
@@ -37,7 +38,8 @@ median() { # column of file: 2 arguments
 percent() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", (b / a - 1) * 100 }'; } # how much b is above a
 
 echo "# load of the machine: $(cut -d ' ' -f 1-3 /proc/loadavg 2> /dev/null || echo unknown)"
-echo "# $queens queens: processes, plain s, tolerant s, over %; plain CPU s, tolerant CPU s, over %"
+: > "$out/table2.tsv"
+echo "# processes, queens, plain s, tolerant s, over %; plain CPU s, tolerant CPU s, over %"
 for p in ${PROCESSES:-2 4 8 16}; do
     : > "$out/plain.tsv"
     : > "$out/tolerant.tsv"
@@ -49,8 +51,8 @@ for p in ${PROCESSES:-2 4 8 16}; do
     done
     s0=$(median 8 "$out/plain.tsv") s1=$(median 8 "$out/tolerant.tsv")
     c0=$(median 11 "$out/plain.tsv") c1=$(median 11 "$out/tolerant.tsv")
-    printf '%s\t%s\t%s\t%s %%\t%s\t%s\t%s %%\n' "$p" "$s0" "$s1" "$(percent "$s0" "$s1")" "$c0" "$c1" \
-        "$(percent "$c0" "$c1")"
+    printf '%s\t%s\t%s\t%s\t%s %%\t%s\t%s\t%s %%\n' "$p" "$queens" "$s0" "$s1" "$(percent "$s0" "$s1")" \
+        "$c0" "$c1" "$(percent "$c0" "$c1")" | tee -a "$out/table2.tsv"
     bar "detect_time_percent_$p" "$(percent "$s0" "$s1")" 1
     bar "detect_cpu_percent_$p" "$(percent "$c0" "$c1")" 1
 done
@@ -89,3 +91,4 @@ echo "# 16 idle processes, k = 2, T_interval 1 s, T_insurance 40 s; see detect.c
 timeout 120 "$out/detect" -w "$window" -r 1 phx 16 2,1000,40000,1000,1000 > "$out/idle.tsv"
 cat "$out/idle.tsv"
 bar detect_heartbeats_16 "$(cut -f 9 "$out/idle.tsv")" 2.5
+if [ -n "${KEEP-}" ]; then sh test/bench/papers.sh detect; fi

@@ -5,6 +5,7 @@
 #   make bench QUICK=1         one short round of everything, a minute or two: does it still run?
 #   make bench ONLY=stream     jobs whose name has that in it; ROUNDS=7 MS=500 SEED=3
 #   make bench CONGESTION=cubic with that congestion control for all (Linux; needs iproute2, not root)
+#   make bench ONLY=mesh KEEP=1 and draws figure 4 of the paper, with machine and day: papers.sh tells
 #   make bench ONLY=launch     extras/launch beside mpiexec.hydra: launch.sh tells
 #   make bench ONLY=mpi        extras/ftmpi beside MPICH and Open MPI: mpi.sh tells
 #   make bench ONLY=ft         what deaths of its ranks cost, and that there are none: ft.sh tells
@@ -157,6 +158,7 @@ echo "# afterwards: $(uptime | sed 's/.*load/load/')"
 all=1
 [ -z "${QUICK-}${ONLY-}" ] || all=
 awk -F'\t' -v all="$all" -f test/bench/report.awk test/bench/bars.tsv "$out/results.tsv"
+if [ "${ONLY-}${KEEP:+ kept}" = 'mesh kept' ]; then sh test/bench/papers.sh mesh; fi
 if have gnuplot && [ -s "$out/table.tsv" ]; then
     gnuplot -e "dir='$out'" test/bench/plot.gp > "$out/said" 2>&1 || echo "# gnuplot: $(head -1 "$out/said")"
 else

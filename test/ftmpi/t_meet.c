@@ -28,6 +28,22 @@ static struct said {
     unsigned char bytes[256];
 } said[SAID_MOST];
 
+/* Refuses the allocation of that number, counted down; -1: none. */
+static int refuse_at = -1;
+
+static void *alloc(void *world, void *old, size_t old_size, size_t new_size)
+{
+    (void)world;
+    (void)old_size;
+    if (new_size == 0) {
+        free(old);
+        return NULL;
+    }
+    return refuse_at >= 0 && refuse_at-- == 0 ? NULL : realloc(old, new_size);
+}
+
+static const struct phx_alloc heap = { alloc, NULL };
+
 static int said_count;
 static unsigned random_state = 1;
 
@@ -57,6 +73,7 @@ static void start(int seat)
     c.user = &member[seat];
     c.on_protocol = on_protocol;
     c.arbiter = 1;
+    c.alloc = &heap;
     if (ftm_new(&member[seat].e, &c, 1) != 0)
         abort();
     member[seat].e->notice.begun = 1; /* nobody sends a TABLE here */
@@ -202,8 +219,9 @@ static void test_meet(enum meeting what, const char *name)
         ftm_free(member[i].e);
 }
 
-/* A message of seat 2 for a call of seats 0 and 1 that has not come; one word of it is wrong (-1: none). */
-static int heard(int at, uint32_t value, size_t less)
+/* A message of seat 2 for a call of seats 0 and 1 that has not come; one word of it is wrong (-1: none), the
+ * allocation of that number fails (-1: none). 10: it is taken, and the process has ended. */
+static int heard_without(int refused, int at, uint32_t value, size_t less)
 {
     unsigned char bytes[24 + 4 * 4];
     struct ftm_arrival a = { NULL, 0, FTM_WORD(FTM_AGREE, FTM_VOTE_MEET, 0, 0), bytes, sizeof bytes };
@@ -217,10 +235,31 @@ static int heard(int at, uint32_t value, size_t less)
     start(0);
     a.proc = member[0].e->procs[2];
     a.size -= less;
+    refuse_at = refused;
     rc = ftm_recover_arrived(member[0].e, &a);
+    if (rc == 0 && member[0].e->ended)
+        rc = 10;
     ftm_free(member[0].e);
     member[0].e = NULL;
     return rc;
+}
+
+static int heard(int at, uint32_t value, size_t less)
+{
+    return heard_without(-1, at, value, less);
+}
+
+/* Goal: want of memory is not taken for a lie of the sender. Method: each allocation fails once. */
+static void test_heard_without(void)
+{
+    int i, n = 0, rc = 10;
+
+    for (i = 0; rc == 10; i++) {
+        rc = heard_without(i, -1, 0, 0);
+        n = refuse_at < 0 ? i + 1 : n;
+    }
+    refuse_at = -1;
+    ok(rc == 0 && n > 3, "a message ends the process for want of memory, %d times, and blames nobody", n);
 }
 
 /* Goal: what such a message says is checked. Method: a good one, and each of its words made wrong. */
@@ -247,5 +286,6 @@ int main(void)
     test_meet(REVOKED, "is revoked");
     test_meet(HAS_LOST_ONE, "has lost a member");
     test_heard();
+    test_heard_without();
     return test_end();
 }

@@ -158,3 +158,69 @@ void tell_came_and_left(struct sim *s)
     bar(s, "came_and_left bytes kept / 4 MiB",
         ((double)s->w->hosts[0].mem_used - (double)before) / DEAD_MOST, 1);
 }
+
+/* ---- Processes that come, talk and die or say goodbye, for ever ---------------------------------- */
+
+#define COMERS 5u
+
+static void one_crowd(struct sim *s, uint32_t alive)
+{
+    uint32_t a, b;
+
+    for (b = alive; b < alive + COMERS; b++)
+        start(s, b);
+    wait_until(s, all_linked, 20 * SECOND);
+    wait_until(s, same_names, 20 * SECOND);
+    for (b = alive; b < alive + COMERS && !s->w->failed; b++) {
+        for (a = 0; a < alive; a++) {
+            (void)phx_send(s->nodes[a].p, b * 10u, a * 10u, 1, "what is said", 12);
+            (void)phx_send(s->nodes[b].p, a * 10u, b * 10u, 1, "what is answered", 16);
+            world_touch(s->w, a);
+        }
+        world_touch(s->w, b);
+    }
+    run_for(s, SECOND);
+    for (b = alive; b < alive + COMERS; b++)
+        b % 2 == 0 ? crash(s, b) : leave(s, b);
+    run_for(s, 4 * SECOND);
+}
+
+static double bytes_of_living(const struct sim *s, uint32_t alive)
+{
+    size_t sum = 0;
+    uint32_t a;
+
+    for (a = 0; a < alive; a++)
+        sum += s->w->hosts[a].mem_used;
+    return (double)sum;
+}
+
+/* The dead have an eighth of mem_limit. It is full before half of the crowds were there; from then on memory
+ * does not grow. Before, one that is gone costs what must be known of it, and not what was under way. */
+void tell_come_and_go(struct sim *s)
+{
+    uint32_t alive = s->o.nodes - COMERS, crowds = s->o.full ? 1000 : 140, k, b;
+    double begin = 0, few = 0, full = 0, each;
+
+    s->cfg.mem_limit = (size_t)(s->o.full ? 4096 : 1024) << 10;
+    s->names = 1;
+    (void)phx_detector_preset(&s->cfg.detector, PHX_PRESET_FAST);
+    add(s, s->o.nodes, 0, 0);
+    for (b = 1; b < s->o.nodes; b++)
+        join(s, b, 0);
+    for (b = 0; b < alive; b++)
+        start(s, b);
+    wait_until(s, all_well, 20 * SECOND);
+    for (k = 0; k < crowds && !s->w->failed; k++) {
+        one_crowd(s, alive);
+        if (k == 2)
+            begin = bytes_of_living(s, alive);
+        if (k == 2 + crowds / 14)
+            few = bytes_of_living(s, alive);
+        if (k == crowds / 2)
+            full = bytes_of_living(s, alive);
+    }
+    each = (few - begin) / (crowds / 14 * COMERS * alive);
+    bar(s, "come_and_go bytes kept of each that is gone, by each", each, 600);
+    bar(s, "come_and_go memory at the end / in the middle", bytes_of_living(s, alive) / full, 1.05);
+}

@@ -172,6 +172,7 @@ bars() {
     full partition 100
     full crash_loop 5 FULL=1
     full came_and_left 5 FULL=1
+    full come_and_go 35 FULL=1
     full mass_restart 400
     full name_change 64
     full quiet 48
@@ -293,6 +294,31 @@ refuses() { # words: a usage line and status 2
     else echo "not ok - sim refuses $*: status $status"; fi | tee -a "$tap"
 }
 
+# Checks of the simulator are checked: phoenix.c with two lines more, each of which BITE turns on.
+bitten() {
+    at=$dir/bitten
+    mkdir -p "$at"
+    {
+        echo 'static int bite(int kind) { return getenv("BITE") != NULL && *getenv("BITE") == kind; }'
+        sed -e '/^    if ((changed = phx__names_set(&p->names, node, &card)) < 0)$/i\
+    card.claim_count -= bite(99) && card.claim_count > 0 ? p->ids.at[0].b[0] & 1u : 0;' \
+            -e '/^        phx__route_advert_times(&p->route, p->now);$/i\
+        if (bite(114)) (void)phx__node_os(p)->resolve(p->os.world, "host0", NULL, 0);' phoenix.c
+    } > "$at/phoenix.c"
+    sed 's/^#include "..\/..\/phoenix.c"$/#include "phoenix.c"/' test/sim/check.c > "$at/check.c"
+    flags="-std=c99 -O1 -w -D_GNU_SOURCE -include stdlib.h -DPHX_DEBUG -I$at -I. -Itest/sim"
+    if [ "$(grep -c 'bite(' "$at/phoenix.c")" != 3 ] || ! $cc $flags -c "$at/check.c" -o "$at/check.o" \
+        || ! $cc -o "$at/sim" "$at/check.o" $(objects sim); then
+        echo 'not ok - sim bitten builds'
+    fi
+}
+bites() { # BITE, what the run must say, words
+    bite=$1 say=$2
+    shift 2
+    if BITE=$bite "$dir/bitten/sim" "$@" 2>&1 | grep -q "^not ok.*$say"; then echo "ok - sim notices: $say"
+    else echo "not ok - sim notices: $say"; fi | tee -a "$tap"
+}
+
 # The small rows of a committed figure are what they are now: kind, file, words of the run.
 figure() {
     kind=$1 file=$2
@@ -312,6 +338,10 @@ world() {
         frog; do
         refuses "$nonsense"
     done
+    [ -z "${SIM-}" ] || return 0
+    bitten | tee -a "$tap"
+    bites c 'read other claims in a card' SCENARIO=moves NODES=6
+    bites r 'a step resolves host0' SCENARIO=moves NODES=6
 }
 
 routing() {
@@ -365,6 +395,7 @@ routing() {
     sim SCENARIO=launch_chaos NODES=40 SEEDS=40
     sim SCENARIO=crash_loop NODES=5
     sim SCENARIO=came_and_left NODES=5
+    sim SCENARIO=come_and_go NODES=13
 }
 
 detect() {

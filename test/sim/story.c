@@ -530,6 +530,7 @@ const struct story stories[] = {
     { "orphans", "the head of three leaves dies, and they go to its parent", 40, 40, 40, tell_orphans, NULL },
     { "crash_loop", "processes with many names die one after the other", 5, 5, 5, tell_crash_loop,
       NULL },
+    { "come_and_go", "processes that come, talk and go, thousands", 13, 8, 60, tell_come_and_go, NULL },
     { "came_and_left", "a crowd comes and says goodbye", 5, 5, 5, tell_came_and_left, NULL },
     { "starved", "half are stopped for 9.5 s of every 10", 50, 4, 256, tell_starved, NULL },
     { "overload", "one of twenty overloads for a minute", 12, 3, 64, tell_overload, overload_world },

@@ -45,6 +45,7 @@ void tell_forgotten(struct sim *s);
 /* Told in dead.c. */
 void tell_crash_loop(struct sim *s);
 void tell_came_and_left(struct sim *s);
+void tell_come_and_go(struct sim *s);
 
 /* Told in door.c. */
 void tell_strangers(struct sim *s);

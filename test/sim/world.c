@@ -221,11 +221,9 @@ static int worked_step(struct world *w, struct world_host *h)
     h->worked_ns = 0;
     h->cold = w->cores[h->core].steps_of != h->index;
     w->cores[h->core].steps_of = h->index;
-    h->stepping = 1;
     world_charge(h, w->o.costs->step);
     left = h->app.step(h->app.state, w->now);
     world_charge(h, 0);
-    h->stepping = 0;
     h->worked_ns += h->spent_us * 1000;
     w->cores[h->core].busy_until = w->now + (h->worked_ns + 999) / 1000;
     h->worked_us += (h->worked_ns + 999) / 1000;
@@ -243,7 +241,9 @@ static void step_host(struct world *w, struct world_host *h)
     }
     h->steps++;
     h->spent_us = 0;
+    h->stepping = 1;
     left = w->o.costs ? worked_step(w, h) : h->app.step(h->app.state, w->now);
+    h->stepping = 0;
     if (h->spent_us > h->spent_most)
         h->spent_most = h->spent_us;
     if (h->spent_us && !w->o.costs)

@@ -50,10 +50,8 @@ static void rig_note(struct rig *r, char what, uint32_t node, uint64_t value)
 static void rig_heartbeat(phx *ctx, uint32_t node, int ask)
 {
     struct rig *r = (void *)ctx;
-    int monitor;
 
-    rig_note(r, ask ? 'a' : 'b', node,
-             r->grows == 3 ? 0 : phx__detect_announce(&r->d, node, r->now, &monitor));
+    rig_note(r, ask ? 'a' : 'b', node, r->grows == 3 ? 0 : phx__detect_announce(&r->d, node, r->now));
     if (r->grows == 1)
         check(phx__detect_link_up(&r->d, 100, r->now) == 0, "a link while another beats");
     if (r->grows == 2)

@@ -552,12 +552,11 @@ static void test_no_link(void)
 {
     /* Goal: what is said of a link that is not there is nothing. */
     struct rig r;
-    int monitor = 1;
 
     rig_init(&r);
     phx__detect_link_up(&r.d, 1, r.now);
     r.count = 0;
-    ok(phx__detect_announce(&r.d, 2, r.now, &monitor) == r.d.limits.interval_us && !monitor,
+    ok(phx__detect_announce(&r.d, 2, r.now) == r.d.limits.interval_us && !phx__detect_is_monitor(&r.d, 2),
        "what would be announced is the usual interval");
     phx__detect_behind(&r.d, 2, 1, r.now);
     phx__detect_used(&r.d, 2, r.now);

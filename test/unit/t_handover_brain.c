@@ -293,7 +293,10 @@ static void script_step(struct rig *r, const char **s)
     case 't': rig_wait(r, r->now + number(s) * PHX__MS); return;
     case 'x': phx__node_handover_gone(&r->h, (uint32_t)number(s)); return;
     case 'r': phx__node_handover_release(&r->h); return;
-    case 'e': phx__node_handover_end(&r->h); return;
+    case 'e':
+        r->h.count = 0;
+        phx__node_handover_release(&r->h);
+        return;
     case 'c': r->closing = 1; return;
     case 'f': r->held_fails = 1; return;
     default: break;

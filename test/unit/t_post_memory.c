@@ -95,6 +95,111 @@ static void test_oom(void)
        calls, bad);
 }
 
+static void test_past_flow(void)
+{
+    /* Promise 61. Goal: little is kept of a peer that is gone, yet what came of its flow does not come again
+     * when it is back, and what follows does. Method: the acks of two messages are lost, the source is taken
+     * for dead, and then it asks what came. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[2];
+    size_t used;
+    int i;
+
+    all_see(w, 3, 2);
+    w->ack_loss = 1000;
+    for (i = 1; i <= 2; i++)
+        check(send_size(&w->node[0], 3, 10, (uint64_t)i, 0, 0) == 0, "sent");
+    turns(w, 20, 1000);
+    route(w, 2, 0, -1);
+    phx__post_box_failed(&n->post, as_seen(2, 0));
+    used = n->mem.used;
+    phx__post_sched_shrink(&n->post, as_seen(2, 0));
+    ok(w->got == 2 && peer_of(w, 2, 0) == NULL && used - n->mem.used > 900, "%d bytes are given back",
+       (int)(used - n->mem.used));
+    w->ack_loss = 0;
+    route(w, 2, 0, 0);
+    check(send_size(&w->node[0], 3, 10, 3, 0, 0) == 0, "sent");
+    ok(settle(w) && w->got == 3 && no_errors(w), "nothing comes twice");
+    for (i = 1; i <= 3; i++)
+        check(w->token[i].count == 1 && w->token[i].result == 0, "outcome %d", i);
+    phx__post_sched_shrink(&n->post, as_seen(2, 0));
+    check(peer_of(w, 2, 0) == NULL, "small again");
+    phx__post_sched_shrink(&n->post, as_seen(2, 0));
+    phx__post_box_forget(&n->post, as_seen(2, 0));
+    ok(send_size(&w->node[0], 3, 10, 4, 0, 0) == 0 && settle(w) && w->got == 4 && no_errors(w),
+       "and forgotten it asks where the flow is");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_past_life(int reborn)
+{
+    /* Goal: a message that may have arrived at a node which is gone goes there again only if that lives anew.
+     * Method: its name is an heir's in between, to whom there is no way and much else goes. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    uint64_t others = 0;
+
+    all_see(w, 3, 1);
+    all_see(w, 5, 2);
+    check(send_size(n, 3, 10, 1, 0, 0) == 0, "sent");
+    pull(w, 0, 1, 1u << 20);
+    wire_cut(w, 0, 1);
+    route(w, 0, 1, -1);
+    route(w, 0, 2, -1);
+    while (send_size(n, 5, 60000, 0, 0, 0) == 0)
+        others++;
+    see(w, 0, 3, 2);
+    phx__post_box_names(&n->post);
+    phx__post_box_failed(&n->post, as_seen(0, 1));
+    phx__post_sched_shrink(&n->post, as_seen(0, 1));
+    check(peer_of(w, 0, 1) == NULL && w->token[1].count == 0, "it waits, and little is kept");
+    if (reborn)
+        phx__post_sched_reborn(&n->post, as_seen(0, 1));
+    route(w, 0, 1, 1);
+    see(w, 0, 3, 1);
+    phx__post_box_names(&n->post);
+    route(w, 0, 2, 2);
+    ok(settle(w) && w->token[1].count == 1 && w->token[1].result == (reborn ? 0 : PHX_EFAILED)
+           && w->got == others + (uint64_t)reborn,
+       reborn ? "a new life gets it" : "the same life does not get it twice");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_past_busy(void)
+{
+    /* Goal: all is kept of a peer where something is half done. Method: each such thing, one by one. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    uint32_t at = as_seen(0, 1);
+    struct phx__post_peer *peer;
+    struct phx__box refused = { .peer = NULL };
+
+    all_see(w, 3, 1);
+    check(send_size(n, 3, 10, 0, 0, 0) == 0 && settle(w), "sent");
+    peer = peer_of(w, 0, 1);
+#define STAYS(set, unset)                                                                                    \
+    set;                                                                                                     \
+    phx__post_sched_shrink(&n->post, at);                                                                    \
+    check(peer_of(w, 0, 1) == peer, #set);                                                                   \
+    unset
+    STAYS((void)0, phx__post_box_failed(&n->post, at)); /* a mailbox is idle there */
+    STAYS(peer->out.count++, peer->out.count--);
+    STAYS(peer->transit.queue.bytes++, peer->transit.queue.bytes--);
+    STAYS(phx__ring_add(&peer->boxes.bound, &peer->room_link), phx__ring_del(&peer->room_link));
+    STAYS(phx__ring_add(&n->post.boxes.opened, &peer->room_link), phx__ring_del(&peer->room_link));
+    phx__ring_init(&refused.link);
+    refused.peer = peer;
+    STAYS(phx__ring_add(&n->post.boxes.refused, &refused.link), phx__ring_del(&refused.link));
+    STAYS(peer->in.done++, peer->in.done--);
+    STAYS(peer->in.state = PHX__FLOW_HALF, peer->in.state = PHX__FLOW_ALL);
+    STAYS(peer->returns.count++, peer->returns.count--);
+    STAYS(peer->returns.refused.count++, peer->returns.refused.count--);
+#undef STAYS
+    phx__post_sched_shrink(&n->post, at);
+    ok(peer_of(w, 0, 1) == NULL, "nothing was");
+    ok(world_free(w), "no byte leaked");
+}
+
 static void test_rest(void)
 {
     /* Goal: nodes that have nothing to say to each other cost little, and no timers. */
@@ -119,6 +224,41 @@ static void test_rest(void)
         check(phx__timer_next(&w->node[i].timers) == UINT64_MAX, "no timer is left at %d", i);
     ok(n->mem.used < 4096 && w->node[1].mem.used < 4096, "a flow at rest: %d bytes, a relay %d",
        (int)n->mem.used, (int)w->node[1].mem.used);
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_oneself(void)
+{
+    /* Goal: messages to oneself cost no memory once there have been such, alone, many in a step, with
+     * tokens, and each sent when the one before comes; and names may move away meanwhile. Method: the
+     * allocations of each kind's last rounds are counted. */
+    enum { LONE, MANY, TOLD, CHAIN, KINDS, ROUNDS = 60 };
+    static const char *const kinds[KINDS] = { "alone", "many", "with tokens", "in a chain" };
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    uint64_t name, token = 0;
+    long calls = 0;
+
+    n->mem.spare_most = 1u << 20; /* as in a node */
+    for (int kind = 0; kind < KINDS; kind++) {
+        for (name = 0; name < NAMES; name++)
+            all_see(w, (int)name, 0);
+        for (int i = 0; i < ROUNDS; i++) {
+            calls = i < ROUNDS / 2 ? n->heap.calls : calls;
+            w->reply = kind == CHAIN ? 500 : 0;
+            for (name = 0; name < (kind == LONE || kind == CHAIN ? 1 : NAMES); name++)
+                check(send_size(n, name, (size_t)name * 273, kind == TOLD ? ++token : 0, 0, 0) == 0, "sent");
+            turns(w, kind == CHAIN ? 600 : 1, 100);
+        }
+        ok(n->heap.calls == calls, "to oneself, %s: %ld allocations, promise 122", kinds[kind],
+           n->heap.calls - calls);
+        check(send_size(n, 1, 100, 0, 0, 0) == 0, "sent");
+        all_see(w, 1, 2);
+        check(send_size(n, 1, 100, 0, 0, 0) == 0 && settle(w), "sent on");
+    }
+    n->mem.spare_most = 0;
+    phx__mem_drop_spares(&n->mem, UINT64_MAX);
+    ok(no_errors(w) && n->post.pending.count == 0, "all came in order, and the last to where the name went");
     ok(world_free(w), "no byte leaked");
 }
 
@@ -292,7 +432,12 @@ static void bench(void)
 int main(void)
 {
     test_oom();
+    test_past_flow();
+    test_past_life(0);
+    test_past_life(1);
+    test_past_busy();
     test_rest();
+    test_oneself();
     bench();
     return test_end();
 }

@@ -519,6 +519,41 @@ static void test_pace(void)
     }
 }
 
+/* Goal: two nodes that get an equally short way at once, and a link with one another, do not both leave it
+ * to the other to tell a third (promise 22). Method: 0 reaches 3 through 4 and 5; 1 is next to 0, and 2 is
+ * not. Within 20 ms 1 and 2 get links with 3 and with one another, and 2 with 0. L13: 1 dials 3; 1>3: what
+ * 1 says first arrives, !: and 3 speaks. Each is told by the other before that one has decided about 0. */
+static void test_at_once(void)
+{
+    static const char *const rows[] = {
+        "L31 1>3! 3>1! 1>3! L02 2>0 0>2! L12 2>1 L23 1>2 3>2 2>3",
+        "L13 3>1! 1>3! L23 3>2! L20 0>2! L12 2>1! 1>3! 1>2! 2>0! 2>3! 0>2! 2>1! 2>3! 1>2! 3>2",
+        "L32 2>3 3>2! 2>3! L02 2>0 0>2! L21 1>2! L13 3>1! 1>3 1>3! 2>1! 2>1! 1>2!",
+        "L02 2>0 L32 2>3 0>2! 3>2! 2>3! L13 3>1 1>3! L21 1>2! 2>1! 1>2 2>1 1>3",
+    };
+    static const uint8_t links[][2] = { { 0, 4 }, { 4, 5 }, { 5, 3 }, { 1, 5 }, { 1, 0 }, { 2, 4 } };
+    const char *at;
+
+    for (uint32_t i = 0; i < PHX__COUNT(rows); i++) {
+        world_init(&world, 6, 1);
+        for (uint32_t k = 0; k < PHX__COUNT(links); k++)
+            world_link(&world, links[k][0], links[k][1]);
+        check(world_settle(&world, 60, RIGHT_ALL) >= 0, "all know of all");
+        world_run(&world, 5 * PHX__SECOND);
+        for (at = rows[i]; *at != 0; at += strcspn(at, " ") + (at[strcspn(at, " ")] != 0)) {
+            if (at[0] == 'L')
+                world_link(&world, (uint32_t)(at[1] - '0'), (uint32_t)(at[2] - '0'));
+            else
+                world_deliver(&world, (uint32_t)(at[0] - '0'), (uint32_t)(at[2] - '0'));
+            if (at[0] != 'L' && at[3] == '!')
+                host_flush(&world.host[at[2] - '0']);
+            world.now += 100;
+        }
+        ok(world_settle(&world, 10, RIGHT_ALL) >= 0, "row %u: all ways are shortest", i);
+        check(world_free(&world), "freed");
+    }
+}
+
 int main(void)
 {
     /* Goal: each rule of the essay in src/route/route.c, where it acts and where it must not.
@@ -531,5 +566,6 @@ int main(void)
     test_forgotten_open();
     test_no_room();
     test_pace();
+    test_at_once();
     return test_end();
 }

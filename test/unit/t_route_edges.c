@@ -451,6 +451,19 @@ static void test_gateways(void)
     phx__route_beat(r, node_of(2), &b, 0, world.now);
     ok(told(2, 5) == -1, "and was, as that says that it is next to it");
     end();
+    begin();
+    for (uint32_t rank = 1; rank <= 4; rank++)
+        up(rank);
+    tell(1, 2, 2, 1);
+    tell(4, 2, 2, 1);
+    tell(4, 5, 2, 3);
+    check(told(2, 5) == -1, "node 4 tells it");
+    tell(3, 5, 2, 1);
+    check(told(2, 5) == -1 && told(1, 5) == 2, "it waits for node 4; node 1 is told");
+    tell(1, 5, 2, 2);
+    phx__route_beat(r, node_of(2), &b, 0, world.now);
+    ok(told(2, 5) == 2, "node 1 comes as near: it may wait for us, as it knows that we do (promise 22)");
+    end();
     begin_gateways(4);
     ok(told(2, 5) == 2, "two hops longer: it is told");
     end();

@@ -277,7 +277,7 @@ static int engine_make(struct ftm *e)
 
 int ftm_new(struct ftm **out, const struct ftm_config *config, uint64_t now)
 {
-    struct ftm_mem mem = { NULL, 0, 0 };
+    struct ftm_mem mem = { NULL, 0, 0, 0 };
     struct ftm *e;
     int err;
 

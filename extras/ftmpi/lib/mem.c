@@ -14,8 +14,10 @@ void *ftm_mem_resize(struct ftm_mem *m, void *old, size_t old_size, size_t new_s
         free(old);
     else
         memory = realloc(old, new_size);
-    if (memory == NULL && new_size > 0)
+    if (memory == NULL && new_size > 0) {
+        m->refused++;
         return NULL;
+    }
     m->bytes += new_size;
     m->bytes -= old_size;
     if (m->bytes > m->peak)

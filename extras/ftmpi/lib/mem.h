@@ -11,6 +11,7 @@
 struct ftm_mem {
     const struct phx_alloc *alloc;
     size_t bytes, peak;
+    unsigned refused; /* how often there was none */
 };
 
 /* As the function of struct phx_alloc: old == NULL allocates, new_size == 0 frees, else resizes. NULL: no

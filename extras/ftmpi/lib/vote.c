@@ -828,8 +828,8 @@ static struct vote_place *place_heard(struct ftm *e, uint32_t context, uint32_t 
         *early = !ftm_match_is_over(e, context);
     else if (generation != m->comm->generation)
         *early = generation > m->comm->generation;
-    else if ((p = place_of(e, m->comm)) == NULL)
-        ftm_end(e, 1, "rank %d: no memory for an agreement", e->config.rank);
+    else
+        p = place_of(e, m->comm);
     return p;
 }
 
@@ -837,6 +837,7 @@ int ftm_vote_arrived(struct ftm *e, const struct ftm_arrival *a, struct ftm_comm
 {
     const unsigned char *bytes = a->data;
     enum ftm_vote_kind kind = (enum ftm_vote_kind)FTM_FLAGS(a->tag);
+    const unsigned refused = e->mem.refused;
     int early, member, over;
     struct vote_place *p;
     struct ftm_vote *v;
@@ -850,6 +851,10 @@ int ftm_vote_arrived(struct ftm *e, const struct ftm_arrival *a, struct ftm_comm
     generation = ftm_get32(bytes);
     p = kind == FTM_VOTE_MEET ? meet_heard(e, a, &early)
                               : place_heard(e, FTM_CONTEXT(a->tag), generation, &early);
+    if (p == NULL && e->mem.refused != refused) {
+        vote_no_memory(e); /* which is nobody's lie */
+        return 0;
+    }
     if (p == NULL)
         return early;
     member = place_member(p, a->proc->index);
