@@ -470,13 +470,10 @@ PHX_PRIVATE uint32_t phx__id_fit(struct phx__ids *ids);
 #define PHX_BASE_ADDR_H
 /* include "base/buf.h" */
 
-/* An address as written, cut up. host "" with a path: unix. */
+/* An address as written: all of a PHX_UNIX one; else it is of PHX_IPV4, and the host is to be resolved. */
 struct phx__parsed {
-    enum phx_family family; /* PHX_UNIX, or PHX_IPV4 for "tcp, to be resolved" */
-    uint8_t tls;            /* tls:// */
+    struct phx_address at;
     char host[256];
-    uint16_t port;
-    char path[104];
 };
 /* 0, PHX_EADDRESS, PHX_ESCHEME. Brackets around v6 hosts are required and removed. Ports 0..65535. */
 PHX_PRIVATE int phx__addr_parse(const char *text, struct phx__parsed *out);
@@ -1810,6 +1807,8 @@ struct phx__route_pace {
     int urgent;            /* a loss or an answer waits: no pacing */
     uint32_t shrunk;       /* neighbours lost since the last flush */
     int news;              /* more than ways that are merely shorter waits */
+    int far;               /* ways through others to nodes that were unreachable wait; 2: relays know */
+    int busy;              /* messages are under way, which is set from outside */
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
@@ -3681,7 +3680,6 @@ struct phx__node_handover {
 /* 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__node_handover_init(struct phx__node_handover *h, const struct phx__node_env *env,
                                         const struct phx__node_handover_ops *ops);
-PHX_PRIVATE void phx__node_handover_free(struct phx__node_handover *h);
 /* 0, PHX_ENOTFOUND: not all of it is held, PHX_ESTATE: some goes to another, PHX_ELIMIT, PHX_ENOMEM. */
 PHX_PRIVATE int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range, uint32_t heir,
                                         uint64_t epoch, uint64_t now);
@@ -4052,7 +4050,7 @@ struct phx__text {
     const phx *p;
 };
 /* In a format %s is a string, %u a uint64_t, %i a struct phx_id *, %a a struct phx_address * ("adopted" if it
- * is none), and %n the index of a node: its label if that is known, or its id; "?" is PHX__NONE. */
+ * is none), %t how many milliseconds ago a time was, and %n the index of a node: its label or its id. */
 PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
 PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */
 PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
@@ -5723,18 +5721,18 @@ PHX__COLD static int addr_parse_tcp(const char *s, struct phx__parsed *out)
         return PHX_EADDRESS;
     /* The first colon ends an unbracketed host, so what has more of them fails here as a port. */
     port = end + bracket;
-    if (*port != ':' || !addr_parse_port(port + 1, &out->port))
+    if (*port != ':' || !addr_parse_port(port + 1, &out->at.port))
         return PHX_EADDRESS;
     memcpy(out->host, host, (size_t)(end - host)); /* the rest is zero already */
     if (bracket ? inet_pton(AF_INET6, out->host, ip) != 1 : !addr_host_is_good(out->host))
         return PHX_EADDRESS;
-    out->family = PHX_IPV4;
+    out->at.family = PHX_IPV4;
     return 0;
 }
 
 PHX__COLD int phx__addr_parse(const char *text, struct phx__parsed *out)
 {
-    struct phx__parsed p = { .path = "" };
+    struct phx__parsed p = { .host = "" };
     size_t n;
 
     /* Failure leaves zeroes, which are no address, and not a half of one. */
@@ -5743,14 +5741,14 @@ PHX__COLD int phx__addr_parse(const char *text, struct phx__parsed *out)
         return PHX_EADDRESS;
     /* Schemes are matched as written, in lower case: there is one spelling, also in logs and scripts. */
     if (strncmp(text, "unix://", 7) == 0) {
-        if ((n = addr_path_length(text + 7, sizeof p.path)) == 0)
+        if ((n = addr_path_length(text + 7, sizeof p.at.path)) == 0)
             return PHX_EADDRESS;
-        p.family = PHX_UNIX;
-        memcpy(p.path, text + 7, n);
+        p.at.family = PHX_UNIX;
+        memcpy(p.at.path, text + 7, n);
     } else if (strncmp(text, "tcp://", 6) == 0 || strncmp(text, "tls://", 6) == 0) {
         if (addr_parse_tcp(text + 6, &p) != 0)
             return PHX_EADDRESS;
-        p.tls = text[1] == 'l';
+        p.at.tls = text[1] == 'l';
     } else {
         return PHX_ESCHEME;
     }
@@ -9144,8 +9142,6 @@ int phx__tls_binding(struct phx__tls *t, uint8_t out[32])
     return br_ssl_key_export(t->engine, out, 32, "EXPORTER-Phoenix", NULL, 0) ? 0 : PHX_ETLS;
 }
 
-/* ---- Causes */
-
 static const struct tls_cause {
     int error;
     const char *text;
@@ -11090,7 +11086,10 @@ static void route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32
     if (was && !is)
         d->since = (uint32_t)(now / PHX__SECOND);
     r->pace.urgent |= !is || hops > d->hops;
-    r->pace.news |= !was || hops >= d->hops || seq != d->seq;
+    if (!was && is && hops > 1)
+        r->pace.far = 1;
+    else
+        r->pace.news |= !was || hops >= d->hops || seq != d->seq;
     r->reachable += is - was;
     route_toggle(r, node);
     d->next = next;
@@ -11318,7 +11317,7 @@ static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node, c
             return PHX_ENOMEM;
         route_changed(r, node);
         route_touch(r, node, now);
-        r->pace.news = 1;
+        r->pace.news |= d->hops != PHX__UNREACHABLE;
     }
     if (nbr == node && !d->card_own) {
         d->card_own = 1; /* a goodbye counts now */
@@ -11990,10 +11989,17 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
  * if few nodes are known and a start is over in 20 ms; after a pause of twice the wait it starts over. A way
  * that is merely shorter waits for others like it: sites that start link gateway by gateway. A new link with
  * a node that was reachable before is told at once what it needs, so that both ends know of all such ways
- * when they tell the others. */
+ * when they tell the others.
+ *
+ * A whole site that is heard of through another node waits until its gateways have their links, in the order
+ * of the dials of a start: ways become shorter meanwhile, and each member is told once, not four times. Who
+ * leads to others, as those gateways do, is told at once. While messages are under way nothing waits. */
 #define ADVERT_GAP_MIN (1 * PHX__MS)
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
+#define ADVERT_SITE 16u
+#define ADVERT_SITE_EACH PHX__MS
+#define ADVERT_SITE_MOST (100 * PHX__MS)
 
 /* With less room a card that is larger than the room waits: so much each link has, whatever others leave. */
 #define ADVERT_ROOM_LARGE 262144u
@@ -12387,7 +12393,7 @@ static void advert_update_all(struct phx__route *r)
 {
     uint32_t i;
 
-    r->pace.urgent = 0;
+    r->pace.urgent = r->pace.far = 0;
     r->pace.since = 0;
     advert_update_each(r, 1);
     r->rtt.telling = 0;
@@ -12428,18 +12434,35 @@ static void advert_beat_shrunk(struct phx__route *r)
     r->lost.naming = r->lost.count = 0;
 }
 
+/* Neighbours that lead to others are dirty. */
+static void advert_look_at_relays(struct phx__route *r)
+{
+    r->pace.far = 2;
+    r->mem->looks += r->table.live_count;
+    for (uint32_t v = PHX__SELF; (v = r->table.at[v].live) != PHX__SELF;) {
+        struct phx__route_nbr *n = r->table.at[v].next != v ? phx__route_nbr(r, r->table.at[v].next) : NULL;
+        if (n != NULL)
+            r->pace.look = n->dirty = PHX__MAX(n->dirty, 1);
+    }
+}
+
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
+    int site = pace->far && !pace->busy && r->dirty.count >= ADVERT_SITE && !PHX__ROUTE_RULES(r);
     uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap, at;
 
     if (r->dirty.count == 0 && !pace->look && !pace->shrunk)
         return;
     pace->since = pace->since == 0 ? now : pace->since;
     gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
-    at = pace->news ? pace->told_at + gap : pace->since + ADVERT_GAP_MAX;
+    at = pace->news || pace->far ? pace->told_at + gap : pace->since + ADVERT_GAP_MAX;
+    if (site)
+        at = pace->since + PHX__MIN(r->known * ADVERT_SITE_EACH, ADVERT_SITE_MOST);
     if (!pace->urgent && now < at) {
-        if (pace->look && !pace->news && !PHX__ROUTE_RULES(r))
+        if (site && pace->far == 1)
+            advert_look_at_relays(r);
+        if (pace->look && (site || !pace->news) && !PHX__ROUTE_RULES(r))
             advert_update_each(r, 0);
         phx__timer_set(r->timers, pace->tell_timer, at);
         return;
@@ -17616,22 +17639,20 @@ static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, siz
 {
     size_t capacity = peer->transit.tail_size == 0 ? SCHED_BLOCK_FIRST : peer->transit.tail_size;
     struct phx__block *b = peer->transit.tail;
+    int fits, shrinks = 0;
 
     if (peer->transit.queue.bytes + size > 2 * p->limits.window
         || p->transit.bytes + size > SCHED_TRANSIT_MOST)
         return NULL;
-    if (b != NULL && b->refs == 1 && b->used < b->capacity / 8 && b->capacity > SCHED_BLOCK_FIRST) {
-        capacity = PHX__MAX(b->capacity / 2, SCHED_BLOCK_FIRST); /* a burst is over */
-        phx__buf_block_drop(b);
-        peer->transit.tail = b = NULL;
-    } else if (b != NULL && b->refs == 1) {
-        b->used = 0; /* all in it has gone out */
+    if (b != NULL && b->refs == 1) { /* all in it has gone out */
+        shrinks = b->used < b->capacity / 8 && b->capacity > SCHED_BLOCK_FIRST; /* a burst is over */
+        capacity = shrinks ? PHX__MAX(b->capacity / 2, SCHED_BLOCK_FIRST) : capacity;
+        b->used = 0;
     }
-    if (b != NULL && b->capacity - b->used >= size)
-        return b->data + b->used;
-    if (!phx__mem_has_room_for_mail(p->mem, PHX__MAX(capacity, size))
+    fits = b != NULL && b->capacity - b->used >= size;
+    if ((fits && !shrinks) || !phx__mem_has_room_for_mail(p->mem, PHX__MAX(capacity, size))
         || (b = phx__buf_block_new(p->mem, PHX__MAX(capacity, size))) == NULL)
-        return NULL;
+        return fits ? peer->transit.tail->data + peer->transit.tail->used : NULL;
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = b;
     peer->transit.tail_size = (uint32_t)(capacity < SCHED_BLOCK_MOST / 2 ? capacity * 2 : SCHED_BLOCK_MOST);
@@ -20630,8 +20651,6 @@ PHX__COLD int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t 
     return 0;
 }
 
-/* ---- The log --------------------------------------------------------------------------------- */
-
 /* A peer that dials us has a new port each time: it does not count. */
 int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
                                uint64_t now)
@@ -21218,11 +21237,6 @@ int phx__node_handover_init(struct phx__node_handover *h, const struct phx__node
     return phx__timer_new(env->timers, PHX__TIMER_HAND, 0, &h->timer);
 }
 
-void phx__node_handover_free(struct phx__node_handover *h)
-{
-    phx__mem_put(h->env.mem, h->at, h->capacity * sizeof *h->at);
-}
-
 /* What of this range a node holds by claims up to this epoch, adjacent ones joined: a count or PHX_ENOMEM. */
 static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx_range range, uint64_t epoch,
                          struct phx_range *out, int most)
@@ -21807,6 +21821,7 @@ static void node_text_address(struct phx__text *t, const struct phx_address *a)
 static void node_text_format(struct phx__text *t, const char *format, va_list ap)
 {
     char id[PHX_ID_TEXT];
+    uint64_t at;
 
     for (; *format != 0; format++) {
         if (*format != '%') {
@@ -21818,6 +21833,10 @@ static void node_text_format(struct phx__text *t, const char *format, va_list ap
         case 'u': node_text_number(t, va_arg(ap, uint64_t)); break;
         case 'i': node_text_string(t, phx_id_text(va_arg(ap, const struct phx_id *), id)); break;
         case 'n': node_text_node(t, va_arg(ap, uint32_t)); break;
+        case 't':
+            at = va_arg(ap, uint64_t);
+            node_text_number(t, at < t->p->now ? (t->p->now - at) / PHX__MS : 0);
+            break;
         default: node_text_address(t, va_arg(ap, const struct phx_address *)); /* 'a' */
         }
     }
@@ -24464,11 +24483,7 @@ PHX__COLD int phx__node_wiring_open(phx *p)
 #ifdef PHX_LINES
 #line 1 "src/node/step.c"
 #endif
-/*
- *   now -> links: read -> wire -> route | names | detect | dial -> post -> links: write
- *        ^-------------------- deadlines that are due ------------------------'
- *
- * One step (phx_step) does, in this order:
+/* One step (phx_step) does, in this order:
  *   1. ready connections: accept, finish dials, read and handle frames;
  *   2. deadlines that are due;
  *   3. what routing found (step_settle): new cards go to names, dial and post, routes to post and detect. The
@@ -24936,7 +24951,7 @@ PHX__COLD void phx__node_step_let_go(phx *p)
     step_renew_card(p);
     phx__post_settle(&p->post);
     p->route.pace.gap = 0;
-    p->route.pace.news = 1;
+    p->route.pace.news = p->route.pace.busy = 1;
     phx__route_advert_flush(&p->route, p->now);
 }
 
@@ -24952,6 +24967,7 @@ static void step_tell_others(phx *p, int all)
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_settle(&p->post); /* it had to rise: others send again what they have no ack of then */
     }
+    p->route.pace.busy = p->post.pending.count > 0 || p->post.transit.bytes > 0;
     if (all || p->step.let_go || p->step.free_later)
         phx__node_step_let_go(p);
     else if ((p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0)
@@ -25071,7 +25087,7 @@ PHX__COLD void phx__node_step_free(phx *p)
     phx__route_free(&p->route);
     phx__id_free(&p->ids);
     phx__timer_free(&p->timers);
-    phx__node_handover_free(&p->handover);
+    phx__mem_put(&p->mem, p->handover.at, p->handover.capacity * sizeof *p->handover.at);
     phx__node_suspect_free(&p->suspect);
     phx__node_trace_free(&p->trace);
     phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
@@ -25135,12 +25151,6 @@ PHX__COLD int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u
 
-/* How long ago, in milliseconds. */
-static uint64_t explain_age(const phx *p, uint64_t at)
-{
-    return at < p->now ? (p->now - at) / PHX__MS : 0;
-}
-
 PHX__COLD static void explain_state(struct phx__text *t, const phx *p, uint32_t node,
                                     const struct phx_node *n)
 {
@@ -25151,7 +25161,7 @@ PHX__COLD static void explain_state(struct phx__text *t, const phx *p, uint32_t 
     if (n->label[0] != 0)
         phx__node_text_put(t, "label: %s\n", n->label);
     if (n->since_us != 0)
-        phx__node_text_put(t, "since: %u ms ago\n", explain_age(p, n->since_us));
+        phx__node_text_put(t, "since: %t ms ago\n", n->since_us);
     phx__node_text_put(t, n->hops < 0 ? "incarnation: %u\nhops: none\n" : "incarnation: %u\nhops: %u\n",
                        n->incarnation, (uint64_t)n->hops);
     if (n->hops > 0)
@@ -25177,10 +25187,9 @@ PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t n
         phx__node_text_put(t, "link: none\n");
     }
     if (seen != 0)
-        phx__node_text_put(t, "heard: %u ms ago\n", explain_age(p, seen));
+        phx__node_text_put(t, "heard: %t ms ago\n", seen);
     if (h != NULL && h->lost_at != 0)
-        phx__node_text_put(t, "link-lost: %u ms ago, %s\n", explain_age(p, h->lost_at),
-                           phx_strerror(h->lost_error));
+        phx__node_text_put(t, "link-lost: %t ms ago, %s\n", h->lost_at, phx_strerror(h->lost_error));
 }
 
 PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
@@ -25192,10 +25201,9 @@ PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint
         return;
     ms = (uint32_t)(p->now / PHX__MS) - n->accused_ms;
     phx__node_text_put(t, "accused: %u ms ago, by ", (uint64_t)ms);
-    if (n->accuser == PHX__SELF)
-        phx__node_text_put(t, "this node, its link was silent\n");
-    else if (n->accuser != PHX__NONE)
-        phx__node_text_put(t, "%n, which had not heard of it\n", n->accuser);
+    if (n->accuser != PHX__NONE)
+        phx__node_text_put(t, n->accuser == PHX__SELF ? "%n, its link was silent\n"
+                                                      : "%n, which had not heard of it\n", n->accuser);
     else if (via == node || via == PHX__NONE)
         phx__node_text_put(t, "the routing, its link is gone\n");
     else
@@ -25203,12 +25211,12 @@ PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint
 }
 
 /* What came of an address, at the end of its line. */
-PHX__COLD static void explain_tried(struct phx__text *t, const phx *p, int trying, uint64_t at, int error)
+PHX__COLD static void explain_tried(struct phx__text *t, int trying, uint64_t at, int error)
 {
     if (trying || at == 0)
         phx__node_text_put(t, trying ? "being tried\n" : "not tried\n");
     else
-        phx__node_text_put(t, "tried %u ms ago: %s\n", explain_age(p, at), phx_strerror(error));
+        phx__node_text_put(t, "tried %t ms ago: %s\n", at, phx_strerror(error));
 }
 
 /* Of a node that was never to be dialled its card tells the addresses. */
@@ -25226,7 +25234,7 @@ PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint3
         if (at != NULL)
             phx__dial_addr_address(at, i, &a[i]);
         phx__node_text_put(t, "address: %a, ", &a[i]);
-        explain_tried(t, p, one->slot != PHX__NONE, one->tried_at, one->error);
+        explain_tried(t, one->slot != PHX__NONE, one->tried_at, one->error);
     }
 }
 
@@ -25274,7 +25282,7 @@ PHX__COLD static void explain_hubs(struct phx__text *t, const phx *p)
         if (hub[i].linked)
             phx__node_text_put(t, "linked with %i\n", &hub[i].peer);
         else
-            explain_tried(t, p, hub[i].error == PHX_EAGAIN, hub[i].tried_us, hub[i].error);
+            explain_tried(t, hub[i].error == PHX_EAGAIN, hub[i].tried_us, hub[i].error);
     }
 }
 
@@ -25722,16 +25730,15 @@ PHX__COLD static int api_resolve(phx *p, int kind, const char *text, struct phx_
     if (err != 0)
         return err;
     memset(out, 0, sizeof *out);
-    if (parsed.family == PHX_UNIX) {
-        out->family = PHX_UNIX;
-        memcpy(out->path, parsed.path, sizeof out->path);
+    if (parsed.at.family == PHX_UNIX) {
+        *out = parsed.at;
         return 1;
     }
     n = phx__addr_numeric(parsed.host, out) == 0 ? 1
         : capacity == 1 ? PHX_EADDRESS : phx__node_os(p)->resolve(p->os.world, parsed.host, out, capacity);
     for (i = 0; i < n; i++) {
-        out[i].port = parsed.port;
-        out[i].tls = parsed.tls || p->cfg.tls;
+        out[i].port = parsed.at.port;
+        out[i].tls = parsed.at.tls || p->cfg.tls;
     }
     if (n > 0 && out[0].tls && capacity > 1 && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;

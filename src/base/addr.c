@@ -126,18 +126,18 @@ PHX__COLD static int addr_parse_tcp(const char *s, struct phx__parsed *out)
         return PHX_EADDRESS;
     /* The first colon ends an unbracketed host, so what has more of them fails here as a port. */
     port = end + bracket;
-    if (*port != ':' || !addr_parse_port(port + 1, &out->port))
+    if (*port != ':' || !addr_parse_port(port + 1, &out->at.port))
         return PHX_EADDRESS;
     memcpy(out->host, host, (size_t)(end - host)); /* the rest is zero already */
     if (bracket ? inet_pton(AF_INET6, out->host, ip) != 1 : !addr_host_is_good(out->host))
         return PHX_EADDRESS;
-    out->family = PHX_IPV4;
+    out->at.family = PHX_IPV4;
     return 0;
 }
 
 PHX__COLD int phx__addr_parse(const char *text, struct phx__parsed *out)
 {
-    struct phx__parsed p = { .path = "" };
+    struct phx__parsed p = { .host = "" };
     size_t n;
 
     /* Failure leaves zeroes, which are no address, and not a half of one. */
@@ -146,14 +146,14 @@ PHX__COLD int phx__addr_parse(const char *text, struct phx__parsed *out)
         return PHX_EADDRESS;
     /* Schemes are matched as written, in lower case: there is one spelling, also in logs and scripts. */
     if (strncmp(text, "unix://", 7) == 0) {
-        if ((n = addr_path_length(text + 7, sizeof p.path)) == 0)
+        if ((n = addr_path_length(text + 7, sizeof p.at.path)) == 0)
             return PHX_EADDRESS;
-        p.family = PHX_UNIX;
-        memcpy(p.path, text + 7, n);
+        p.at.family = PHX_UNIX;
+        memcpy(p.at.path, text + 7, n);
     } else if (strncmp(text, "tcp://", 6) == 0 || strncmp(text, "tls://", 6) == 0) {
         if (addr_parse_tcp(text + 6, &p) != 0)
             return PHX_EADDRESS;
-        p.tls = text[1] == 'l';
+        p.at.tls = text[1] == 'l';
     } else {
         return PHX_ESCHEME;
     }

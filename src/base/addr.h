@@ -3,13 +3,10 @@
 #define PHX_BASE_ADDR_H
 #include "base/buf.h"
 
-/* An address as written, cut up. host "" with a path: unix. */
+/* An address as written: all of a PHX_UNIX one; else it is of PHX_IPV4, and the host is to be resolved. */
 struct phx__parsed {
-    enum phx_family family; /* PHX_UNIX, or PHX_IPV4 for "tcp, to be resolved" */
-    uint8_t tls;            /* tls:// */
+    struct phx_address at;
     char host[256];
-    uint16_t port;
-    char path[104];
 };
 /* 0, PHX_EADDRESS, PHX_ESCHEME. Brackets around v6 hosts are required and removed. Ports 0..65535. */
 PHX_PRIVATE int phx__addr_parse(const char *text, struct phx__parsed *out);

@@ -197,16 +197,15 @@ PHX__COLD static int api_resolve(phx *p, int kind, const char *text, struct phx_
     if (err != 0)
         return err;
     memset(out, 0, sizeof *out);
-    if (parsed.family == PHX_UNIX) {
-        out->family = PHX_UNIX;
-        memcpy(out->path, parsed.path, sizeof out->path);
+    if (parsed.at.family == PHX_UNIX) {
+        *out = parsed.at;
         return 1;
     }
     n = phx__addr_numeric(parsed.host, out) == 0 ? 1
         : capacity == 1 ? PHX_EADDRESS : phx__node_os(p)->resolve(p->os.world, parsed.host, out, capacity);
     for (i = 0; i < n; i++) {
-        out[i].port = parsed.port;
-        out[i].tls = parsed.tls || p->cfg.tls;
+        out[i].port = parsed.at.port;
+        out[i].tls = parsed.at.tls || p->cfg.tls;
     }
     if (n > 0 && out[0].tls && capacity > 1 && (err = phx__node_keys_tls(&p->keys)) != 0)
         return err;

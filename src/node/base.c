@@ -61,6 +61,7 @@ static void node_text_address(struct phx__text *t, const struct phx_address *a)
 static void node_text_format(struct phx__text *t, const char *format, va_list ap)
 {
     char id[PHX_ID_TEXT];
+    uint64_t at;
 
     for (; *format != 0; format++) {
         if (*format != '%') {
@@ -72,6 +73,10 @@ static void node_text_format(struct phx__text *t, const char *format, va_list ap
         case 'u': node_text_number(t, va_arg(ap, uint64_t)); break;
         case 'i': node_text_string(t, phx_id_text(va_arg(ap, const struct phx_id *), id)); break;
         case 'n': node_text_node(t, va_arg(ap, uint32_t)); break;
+        case 't':
+            at = va_arg(ap, uint64_t);
+            node_text_number(t, at < t->p->now ? (t->p->now - at) / PHX__MS : 0);
+            break;
         default: node_text_address(t, va_arg(ap, const struct phx_address *)); /* 'a' */
         }
     }

@@ -12,7 +12,7 @@ struct phx__text {
     const phx *p;
 };
 /* In a format %s is a string, %u a uint64_t, %i a struct phx_id *, %a a struct phx_address * ("adopted" if it
- * is none), and %n the index of a node: its label if that is known, or its id; "?" is PHX__NONE. */
+ * is none), %t how many milliseconds ago a time was, and %n the index of a node: its label or its id. */
 PHX_PRIVATE void phx__node_text_put(struct phx__text *t, const char *format, ...);
 PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is, like snprintf */
 PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);

@@ -6,12 +6,6 @@
 /* Lines of one kind, so that a text stays readable in a large network. */
 #define EXPLAIN_MANY 16u
 
-/* How long ago, in milliseconds. */
-static uint64_t explain_age(const phx *p, uint64_t at)
-{
-    return at < p->now ? (p->now - at) / PHX__MS : 0;
-}
-
 PHX__COLD static void explain_state(struct phx__text *t, const phx *p, uint32_t node,
                                     const struct phx_node *n)
 {
@@ -22,7 +16,7 @@ PHX__COLD static void explain_state(struct phx__text *t, const phx *p, uint32_t 
     if (n->label[0] != 0)
         phx__node_text_put(t, "label: %s\n", n->label);
     if (n->since_us != 0)
-        phx__node_text_put(t, "since: %u ms ago\n", explain_age(p, n->since_us));
+        phx__node_text_put(t, "since: %t ms ago\n", n->since_us);
     phx__node_text_put(t, n->hops < 0 ? "incarnation: %u\nhops: none\n" : "incarnation: %u\nhops: %u\n",
                        n->incarnation, (uint64_t)n->hops);
     if (n->hops > 0)
@@ -48,10 +42,9 @@ PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t n
         phx__node_text_put(t, "link: none\n");
     }
     if (seen != 0)
-        phx__node_text_put(t, "heard: %u ms ago\n", explain_age(p, seen));
+        phx__node_text_put(t, "heard: %t ms ago\n", seen);
     if (h != NULL && h->lost_at != 0)
-        phx__node_text_put(t, "link-lost: %u ms ago, %s\n", explain_age(p, h->lost_at),
-                           phx_strerror(h->lost_error));
+        phx__node_text_put(t, "link-lost: %t ms ago, %s\n", h->lost_at, phx_strerror(h->lost_error));
 }
 
 PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
@@ -63,10 +56,9 @@ PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint
         return;
     ms = (uint32_t)(p->now / PHX__MS) - n->accused_ms;
     phx__node_text_put(t, "accused: %u ms ago, by ", (uint64_t)ms);
-    if (n->accuser == PHX__SELF)
-        phx__node_text_put(t, "this node, its link was silent\n");
-    else if (n->accuser != PHX__NONE)
-        phx__node_text_put(t, "%n, which had not heard of it\n", n->accuser);
+    if (n->accuser != PHX__NONE)
+        phx__node_text_put(t, n->accuser == PHX__SELF ? "%n, its link was silent\n"
+                                                      : "%n, which had not heard of it\n", n->accuser);
     else if (via == node || via == PHX__NONE)
         phx__node_text_put(t, "the routing, its link is gone\n");
     else
@@ -74,12 +66,12 @@ PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint
 }
 
 /* What came of an address, at the end of its line. */
-PHX__COLD static void explain_tried(struct phx__text *t, const phx *p, int trying, uint64_t at, int error)
+PHX__COLD static void explain_tried(struct phx__text *t, int trying, uint64_t at, int error)
 {
     if (trying || at == 0)
         phx__node_text_put(t, trying ? "being tried\n" : "not tried\n");
     else
-        phx__node_text_put(t, "tried %u ms ago: %s\n", explain_age(p, at), phx_strerror(error));
+        phx__node_text_put(t, "tried %t ms ago: %s\n", at, phx_strerror(error));
 }
 
 /* Of a node that was never to be dialled its card tells the addresses. */
@@ -97,7 +89,7 @@ PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint3
         if (at != NULL)
             phx__dial_addr_address(at, i, &a[i]);
         phx__node_text_put(t, "address: %a, ", &a[i]);
-        explain_tried(t, p, one->slot != PHX__NONE, one->tried_at, one->error);
+        explain_tried(t, one->slot != PHX__NONE, one->tried_at, one->error);
     }
 }
 
@@ -145,7 +137,7 @@ PHX__COLD static void explain_hubs(struct phx__text *t, const phx *p)
         if (hub[i].linked)
             phx__node_text_put(t, "linked with %i\n", &hub[i].peer);
         else
-            explain_tried(t, p, hub[i].error == PHX_EAGAIN, hub[i].tried_us, hub[i].error);
+            explain_tried(t, hub[i].error == PHX_EAGAIN, hub[i].tried_us, hub[i].error);
     }
 }
 

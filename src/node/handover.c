@@ -105,11 +105,6 @@ int phx__node_handover_init(struct phx__node_handover *h, const struct phx__node
     return phx__timer_new(env->timers, PHX__TIMER_HAND, 0, &h->timer);
 }
 
-void phx__node_handover_free(struct phx__node_handover *h)
-{
-    phx__mem_put(h->env.mem, h->at, h->capacity * sizeof *h->at);
-}
-
 /* What of this range a node holds by claims up to this epoch, adjacent ones joined: a count or PHX_ENOMEM. */
 static int handover_held(struct phx__node_handover *h, uint32_t node, struct phx_range range, uint64_t epoch,
                          struct phx_range *out, int most)

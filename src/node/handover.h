@@ -30,7 +30,6 @@ struct phx__node_handover {
 /* 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__node_handover_init(struct phx__node_handover *h, const struct phx__node_env *env,
                                         const struct phx__node_handover_ops *ops);
-PHX_PRIVATE void phx__node_handover_free(struct phx__node_handover *h);
 /* 0, PHX_ENOTFOUND: not all of it is held, PHX_ESTATE: some goes to another, PHX_ELIMIT, PHX_ENOMEM. */
 PHX_PRIVATE int phx__node_handover_give(struct phx__node_handover *h, struct phx_range range, uint32_t heir,
                                         uint64_t epoch, uint64_t now);

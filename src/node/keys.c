@@ -130,8 +130,6 @@ PHX__COLD int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t 
     return 0;
 }
 
-/* ---- The log --------------------------------------------------------------------------------- */
-
 /* A peer that dials us has a new port each time: it does not count. */
 int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end, int reason,
                                uint64_t now)

@@ -1,9 +1,5 @@
 /* step.c - the order of work in one step, and the life of a node. */
-/*
- *   now -> links: read -> wire -> route | names | detect | dial -> post -> links: write
- *        ^-------------------- deadlines that are due ------------------------'
- *
- * One step (phx_step) does, in this order:
+/* One step (phx_step) does, in this order:
  *   1. ready connections: accept, finish dials, read and handle frames;
  *   2. deadlines that are due;
  *   3. what routing found (step_settle): new cards go to names, dial and post, routes to post and detect. The
@@ -471,7 +467,7 @@ PHX__COLD void phx__node_step_let_go(phx *p)
     step_renew_card(p);
     phx__post_settle(&p->post);
     p->route.pace.gap = 0;
-    p->route.pace.news = 1;
+    p->route.pace.news = p->route.pace.busy = 1;
     phx__route_advert_flush(&p->route, p->now);
 }
 
@@ -487,6 +483,7 @@ static void step_tell_others(phx *p, int all)
         p->set.incarnation = phx__route_dest(&p->route, PHX__SELF)->incarnation;
         phx__post_settle(&p->post); /* it had to rise: others send again what they have no ack of then */
     }
+    p->route.pace.busy = p->post.pending.count > 0 || p->post.transit.bytes > 0;
     if (all || p->step.let_go || p->step.free_later)
         phx__node_step_let_go(p);
     else if ((p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk > 0)
@@ -606,7 +603,7 @@ PHX__COLD void phx__node_step_free(phx *p)
     phx__route_free(&p->route);
     phx__id_free(&p->ids);
     phx__timer_free(&p->timers);
-    phx__node_handover_free(&p->handover);
+    phx__mem_put(&p->mem, p->handover.at, p->handover.capacity * sizeof *p->handover.at);
     phx__node_suspect_free(&p->suspect);
     phx__node_trace_free(&p->trace);
     phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);

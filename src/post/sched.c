@@ -310,22 +310,20 @@ static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, siz
 {
     size_t capacity = peer->transit.tail_size == 0 ? SCHED_BLOCK_FIRST : peer->transit.tail_size;
     struct phx__block *b = peer->transit.tail;
+    int fits, shrinks = 0;
 
     if (peer->transit.queue.bytes + size > 2 * p->limits.window
         || p->transit.bytes + size > SCHED_TRANSIT_MOST)
         return NULL;
-    if (b != NULL && b->refs == 1 && b->used < b->capacity / 8 && b->capacity > SCHED_BLOCK_FIRST) {
-        capacity = PHX__MAX(b->capacity / 2, SCHED_BLOCK_FIRST); /* a burst is over */
-        phx__buf_block_drop(b);
-        peer->transit.tail = b = NULL;
-    } else if (b != NULL && b->refs == 1) {
-        b->used = 0; /* all in it has gone out */
+    if (b != NULL && b->refs == 1) { /* all in it has gone out */
+        shrinks = b->used < b->capacity / 8 && b->capacity > SCHED_BLOCK_FIRST; /* a burst is over */
+        capacity = shrinks ? PHX__MAX(b->capacity / 2, SCHED_BLOCK_FIRST) : capacity;
+        b->used = 0;
     }
-    if (b != NULL && b->capacity - b->used >= size)
-        return b->data + b->used;
-    if (!phx__mem_has_room_for_mail(p->mem, PHX__MAX(capacity, size))
+    fits = b != NULL && b->capacity - b->used >= size;
+    if ((fits && !shrinks) || !phx__mem_has_room_for_mail(p->mem, PHX__MAX(capacity, size))
         || (b = phx__buf_block_new(p->mem, PHX__MAX(capacity, size))) == NULL)
-        return NULL;
+        return fits ? peer->transit.tail->data + peer->transit.tail->used : NULL;
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = b;
     peer->transit.tail_size = (uint32_t)(capacity < SCHED_BLOCK_MOST / 2 ? capacity * 2 : SCHED_BLOCK_MOST);

@@ -16,10 +16,17 @@
  * if few nodes are known and a start is over in 20 ms; after a pause of twice the wait it starts over. A way
  * that is merely shorter waits for others like it: sites that start link gateway by gateway. A new link with
  * a node that was reachable before is told at once what it needs, so that both ends know of all such ways
- * when they tell the others. */
+ * when they tell the others.
+ *
+ * A whole site that is heard of through another node waits until its gateways have their links, in the order
+ * of the dials of a start: ways become shorter meanwhile, and each member is told once, not four times. Who
+ * leads to others, as those gateways do, is told at once. While messages are under way nothing waits. */
 #define ADVERT_GAP_MIN (1 * PHX__MS)
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
+#define ADVERT_SITE 16u
+#define ADVERT_SITE_EACH PHX__MS
+#define ADVERT_SITE_MOST (100 * PHX__MS)
 
 /* With less room a card that is larger than the room waits: so much each link has, whatever others leave. */
 #define ADVERT_ROOM_LARGE 262144u
@@ -420,7 +427,7 @@ static void advert_update_all(struct phx__route *r)
 {
     uint32_t i;
 
-    r->pace.urgent = 0;
+    r->pace.urgent = r->pace.far = 0;
     r->pace.since = 0;
     advert_update_each(r, 1);
     r->rtt.telling = 0;
@@ -461,18 +468,35 @@ static void advert_beat_shrunk(struct phx__route *r)
     r->lost.naming = r->lost.count = 0;
 }
 
+/* Neighbours that lead to others are dirty. */
+static void advert_look_at_relays(struct phx__route *r)
+{
+    r->pace.far = 2;
+    r->mem->looks += r->table.live_count;
+    for (uint32_t v = PHX__SELF; (v = r->table.at[v].live) != PHX__SELF;) {
+        struct phx__route_nbr *n = r->table.at[v].next != v ? phx__route_nbr(r, r->table.at[v].next) : NULL;
+        if (n != NULL)
+            r->pace.look = n->dirty = PHX__MAX(n->dirty, 1);
+    }
+}
+
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
+    int site = pace->far && !pace->busy && r->dirty.count >= ADVERT_SITE && !PHX__ROUTE_RULES(r);
     uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap, at;
 
     if (r->dirty.count == 0 && !pace->look && !pace->shrunk)
         return;
     pace->since = pace->since == 0 ? now : pace->since;
     gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
-    at = pace->news ? pace->told_at + gap : pace->since + ADVERT_GAP_MAX;
+    at = pace->news || pace->far ? pace->told_at + gap : pace->since + ADVERT_GAP_MAX;
+    if (site)
+        at = pace->since + PHX__MIN(r->known * ADVERT_SITE_EACH, ADVERT_SITE_MOST);
     if (!pace->urgent && now < at) {
-        if (pace->look && !pace->news && !PHX__ROUTE_RULES(r))
+        if (site && pace->far == 1)
+            advert_look_at_relays(r);
+        if (pace->look && (site || !pace->news) && !PHX__ROUTE_RULES(r))
             advert_update_each(r, 0);
         phx__timer_set(r->timers, pace->tell_timer, at);
         return;

@@ -166,7 +166,10 @@ static void route_use(struct phx__route *r, uint32_t node, uint32_t next, uint32
     if (was && !is)
         d->since = (uint32_t)(now / PHX__SECOND);
     r->pace.urgent |= !is || hops > d->hops;
-    r->pace.news |= !was || hops >= d->hops || seq != d->seq;
+    if (!was && is && hops > 1)
+        r->pace.far = 1;
+    else
+        r->pace.news |= !was || hops >= d->hops || seq != d->seq;
     r->reachable += is - was;
     route_toggle(r, node);
     d->next = next;
@@ -394,7 +397,7 @@ static int route_learn_card(struct phx__route *r, uint32_t nbr, uint32_t node, c
             return PHX_ENOMEM;
         route_changed(r, node);
         route_touch(r, node, now);
-        r->pace.news = 1;
+        r->pace.news |= d->hops != PHX__UNREACHABLE;
     }
     if (nbr == node && !d->card_own) {
         d->card_own = 1; /* a goodbye counts now */

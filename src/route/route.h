@@ -69,6 +69,8 @@ struct phx__route_pace {
     int urgent;            /* a loss or an answer waits: no pacing */
     uint32_t shrunk;       /* neighbours lost since the last flush */
     int news;              /* more than ways that are merely shorter waits */
+    int far;               /* ways through others to nodes that were unreachable wait; 2: relays know */
+    int busy;              /* messages are under way, which is set from outside */
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */

@@ -522,8 +522,6 @@ int phx__tls_binding(struct phx__tls *t, uint8_t out[32])
     return br_ssl_key_export(t->engine, out, 32, "EXPORTER-Phoenix", NULL, 0) ? 0 : PHX_ETLS;
 }
 
-/* ---- Causes */
-
 static const struct tls_cause {
     int error;
     const char *text;

@@ -19,17 +19,17 @@ static void parse_address(const char *text)
         fuzz_must(strcmp(phx_address_text(&a, out), text) == 0, "%s comes out as %s", text, out);
     if (phx__addr_parse(text, &parsed) != 0)
         return;
-    a = (struct phx_address){ .family = (uint8_t)parsed.family };
-    if (parsed.family == PHX_UNIX)
-        memcpy(a.path, parsed.path, sizeof parsed.path);
+    a = (struct phx_address){ .family = (uint8_t)parsed.at.family };
+    if (parsed.at.family == PHX_UNIX)
+        memcpy(a.path, parsed.at.path, sizeof parsed.at.path);
     else if (phx__addr_numeric(parsed.host, &a) != 0)
         return; /* a name */
-    a.port = parsed.port;
-    a.tls = parsed.tls;
+    a.port = parsed.at.port;
+    a.tls = parsed.at.tls;
     phx_address_text(&a, out);
     fuzz_must(phx__addr_parse(out, &again) == 0, "%s comes out as %s", text, out);
-    fuzz_must(again.port == parsed.port && again.tls == parsed.tls
-                  && (parsed.family != PHX_UNIX || strcmp(again.path, parsed.path) == 0),
+    fuzz_must(again.at.port == parsed.at.port && again.at.tls == parsed.at.tls
+                  && (parsed.at.family != PHX_UNIX || strcmp(again.at.path, parsed.at.path) == 0),
               "%s means something else than %s", text, out);
 }
 

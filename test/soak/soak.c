@@ -405,7 +405,7 @@ static int drive(double minutes)
         disturb(now < begun + sixth ? 1 : 4);
         if (now < begun + sixth)
             gone = kills;
-        else if (now < begun + 2 * sixth)
+        else if (now > begun + sixth * 3 / 2 && now < begun + sixth * 5 / 2) /* as many live as later */
             sample(&first[0], &first[1]);
         if (now > end - sixth)
             sample(&last[0], &last[1]);

@@ -25,14 +25,14 @@ static struct phx_address parse(const char *text)
     if (text == NULL)
         return a;
     check(phx__addr_parse(text, &parsed) == 0, "%s", text);
-    if (parsed.family == PHX_UNIX) {
+    if (parsed.at.family == PHX_UNIX) {
         a.family = PHX_UNIX;
-        memcpy(a.path, parsed.path, sizeof a.path);
+        memcpy(a.path, parsed.at.path, sizeof a.path);
         return a;
     }
     check(phx__addr_numeric(parsed.host, &a) == 0, "%s is numeric", text);
-    a.port = parsed.port;
-    a.tls = parsed.tls;
+    a.port = parsed.at.port;
+    a.tls = parsed.at.tls;
     return a;
 }
 

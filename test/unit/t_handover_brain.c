@@ -162,7 +162,7 @@ static int rig_init(struct rig *r, int relay, long fail_at)
 
 static void rig_free(struct rig *r)
 {
-    phx__node_handover_free(&r->h);
+    phx__mem_put(r->h.env.mem, r->h.at, r->h.capacity * sizeof *r->h.at);
     phx__timer_free(&r->timers);
     phx__id_free(&r->ids);
     check(r->mem.used == 0 && test_heap_is_clean(&r->heap), "no memory is left behind");

@@ -279,8 +279,8 @@ static void test_parse(void)
         memset(&p, 0xff, sizeof p);
         err = phx__addr_parse(table[i].text, &p);
         family = err != 0 ? 0 : table[i].host[0] != '\0' ? PHX_IPV4 : PHX_UNIX;
-        ok(err == table[i].result && (int)p.family == family && p.port == table[i].port
-               && strcmp(p.host, table[i].host) == 0 && strcmp(p.path, table[i].path) == 0,
+        ok(err == table[i].result && (int)p.at.family == family && p.at.port == table[i].port
+               && strcmp(p.host, table[i].host) == 0 && strcmp(p.at.path, table[i].path) == 0,
            "parse case %d: %.60s", (int)i, table[i].text == NULL ? "NULL" : table[i].text);
     }
 }
@@ -409,7 +409,7 @@ static void test_tls_address(void)
         a = b = address(table[i].family, table[i].host, 7);
         a.tls = 1;
         ok(strcmp(phx_address_text(&a, text), table[i].text) == 0 && !phx__addr_equal(&a, &b)
-               && phx__addr_parse(text, &p) == 0 && p.tls == 1,
+               && phx__addr_parse(text, &p) == 0 && p.at.tls == 1,
            "%s is not the same without TLS", text);
         phx__buf_writer_init(&w, wire, sizeof wire);
         phx__addr_put(&w, &a);

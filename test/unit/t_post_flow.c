@@ -100,6 +100,40 @@ static void test_transit(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static void test_transit_memory(void)
+{
+    /* Goal: a relay that is short of memory after a burst goes on with the block that it has. Method: a burst
+     * that makes its block grow, and then each allocation fails. */
+    struct world *w = world_new(1, NULL);
+    struct node *relay = &w->node[1];
+    struct phx__block *tail;
+    size_t capacity;
+    uint64_t dropped;
+    int i, said = 0;
+
+    all_see(w, 3, 2);
+    route(w, 0, 2, 1);
+    for (i = 0; i < 20; i++)
+        (void)send_size(&w->node[0], 3, 5000, 0, 0, 0);
+    check(settle(w) && all_arrived(w), "a burst");
+    tail = peer_of(w, 1, 2)->transit.tail;
+    capacity = tail->capacity;
+    dropped = relay->post.counters.dropped;
+    relay->heap.fail_from = relay->heap.calls + 1;
+    for (i = 0; i < 5; i++) {
+        check(send_size(&w->node[0], 3, 100, 0, 0, 0) == 0, "sent");
+        turns(w, 5, 1000);
+        said += all_arrived(w);
+    }
+    ok(said == 5 && relay->post.counters.dropped == dropped && peer_of(w, 1, 2)->transit.tail == tail
+           && capacity > 8192,
+       "%d of 5 pass a relay without memory", said);
+    relay->heap.fail_from = 0;
+    check(send_size(&w->node[0], 3, 100, 0, 0, 0) == 0 && settle(w) && all_arrived(w), "one more");
+    ok(peer_of(w, 1, 2)->transit.tail->capacity < capacity, "with memory its block is a smaller one");
+    ok(world_free(w), "no byte leaked");
+}
+
 /* ---- Losses */
 
 static void test_backstop(void)
@@ -386,7 +420,7 @@ static void test_tails(void)
     /* Goal: the blocks that small messages are copied into double from 4 KiB to 64 KiB, and stay there.
      * Method: messages of 2,000 bytes that nobody takes. */
     struct phx__post_limits limits = default_limits();
-    static const uint32_t next[] = { 8192, 16384, 32768, 65536, 65536, 65536 };
+    static const uint32_t want[] = { 4096, 8192, 16384, 32768, 65536, 65536 };
     struct phx__block *last = NULL;
     struct phx__flow_out *o;
     uint32_t size[6] = { 0 };
@@ -401,10 +435,10 @@ static void test_tails(void)
         check(send_size(&w->node[0], 3, 2000, (uint64_t)(1 + i), 0, 0) == 0, "sent");
         o = &peer_of(w, 0, 1)->out;
         if (o->tail != last)
-            size[n++] = o->tail_size;
+            size[n++] = (uint32_t)o->tail->capacity;
         last = o->tail;
     }
-    ok(n == 6 && memcmp(size, next, sizeof size) == 0, "the last of six: %u bytes", size[5]);
+    ok(n == 6 && memcmp(size, want, sizeof size) == 0, "the last of six: %u bytes", size[5]);
     w->frozen = 0;
     ok(settle(w) && no_errors(w) && world_free(w), "all is well");
 }
@@ -625,6 +659,7 @@ static void test_forgotten(void)
 int main(void)
 {
     test_transit();
+    test_transit_memory();
     test_backstop();
     test_queueing();
     test_waits_and_loses();

@@ -543,7 +543,7 @@ static void test_at_once(void)
         for (at = rows[i]; *at != 0; at += strcspn(at, " ") + (at[strcspn(at, " ")] != 0)) {
             if (at[0] == 'L')
                 world_link(&world, (uint32_t)(at[1] - '0'), (uint32_t)(at[2] - '0'));
-            else
+            else if (world.queue[at[0] - '0'][at[2] - '0'].head != NULL)
                 world_deliver(&world, (uint32_t)(at[0] - '0'), (uint32_t)(at[2] - '0'));
             if (at[0] != 'L' && at[3] == '!')
                 host_flush(&world.host[at[2] - '0']);

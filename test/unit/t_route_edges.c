@@ -420,6 +420,36 @@ static void test_linked(void)
     end();
 }
 
+static void test_site(void)
+{
+    /* Goal: a site of 16 nodes or more behind a neighbour is told at once to whom leads to others, as 2 to 4,
+     * and to the rest, as 3, a millisecond later for each known node, up to 100; or if messages wait. */
+    static const struct {
+        uint32_t count, ms;
+        int busy, told;
+    } rows[] = { { 15, 0, 0, 1 }, { 16, 0, 0, 0 },    { 16, 19, 0, 0 }, { 16, 21, 0, 1 },
+                 { 16, 0, 1, 1 }, { 150, 99, 0, 0 }, { 150, 100, 0, 1 } };
+
+    for (uint32_t i = 0; i < PHX__COUNT(rows); i++) {
+        begin();
+        for (uint32_t k = 1; k <= 3; k++)
+            up(k);
+        tell(2, 4, 2, 1);
+        check(told(3, 4) == 2, "all is told");
+        wait(PHX__SECOND);
+        for (uint32_t k = 0; k < rows[i].count; k++)
+            tell(1, 30 + k, 2, 1);
+        host_flush(h);
+        wait(rows[i].ms * PHX__MS);
+        r->pace.busy = rows[i].busy;
+        host_flush(h);
+        ok(phx__route_table_advertised(phx__route_dest(r, node_of(30)), node_of(2)) != NULL, "node 2");
+        ok((phx__route_table_advertised(phx__route_dest(r, node_of(30)), node_of(3)) != NULL) == rows[i].told,
+           "row %u", i);
+        end();
+    }
+}
+
 /* We and node 1 are gateways of a site, 2 is in it, 3 is a gateway of another, and 5 is behind that. */
 static void begin_gateways(unsigned hops)
 {
@@ -947,6 +977,7 @@ int main(void)
     test_summaries();
     test_held();
     test_linked();
+    test_site();
     test_gateways();
     test_gap();
     test_quiet();
