@@ -1777,7 +1777,7 @@ struct phx__route_nbr {
     uint8_t dirty;       /* check every destination for this neighbour; 2: after a loss */
     uint8_t disagreed;   /* consecutive beats whose digest was not ours */
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
-    uint8_t held;        /* entries are held back until its neighbourhood is known */
+    uint8_t held;        /* entries are held back until its neighbourhood is known; 2: which was asked for */
     uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t vague;       /* our neighbourhood, as told, has losses in it that are not settled */
     uint8_t relinked;    /* entries are due again: check every destination */
@@ -1825,6 +1825,7 @@ struct phx__route_pace {
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
     int quiet_due;         /* beats are owed to neighbours once the table is quiet */
+    uint64_t linked_at;    /* when a link last came */
     uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
 };
@@ -11693,7 +11694,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     if (l != NULL) /* nobody was told of it */
         *l = r->lost.at[--r->lost.count];
     d->pos = (uint16_t)r->nbr_count++;
-    r->moved = now;
+    r->moved = r->pace.linked_at = now;
     r->pace.look = n->dirty = 1;
     r->pace.news |= d->hops == PHX__UNREACHABLE;
     n->relinked = (uint8_t)relinked;
@@ -11790,8 +11791,16 @@ void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
 
 static void route_beats_due(struct phx__route *r, uint64_t now)
 {
-    if (now < phx__route_quiet_at(r)) {
-        phx__route_plan(r, phx__route_quiet_at(r));
+    uint64_t quiet = phx__route_quiet_at(r); /* what is held waits for links, not for news */
+    uint64_t lull = r->pace.linked_at + PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
+
+    for (uint32_t i = 0; now >= lull && i < r->nbr_count; i++)
+        if (r->nbrs[i].held == 1) {
+            r->nbrs[i].held = 2;
+            r->ops.beat(r->ops.ctx, r->nbrs[i].node, (int)PHX__BEAT_REPLY);
+        }
+    if (now < quiet) {
+        phx__route_plan(r, now < lull ? lull : quiet);
         return;
     }
     r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.live_count : 0);
@@ -11884,9 +11893,7 @@ int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 
 const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node)
 {
-    int known = node < r->table.capacity && (r->table.at[node].flags & PHX__DEST_KNOWN);
-
-    return known ? &r->table.at[node] : NULL;
+    return node < r->table.capacity && r->table.at[node].flags & PHX__DEST_KNOWN ? &r->table.at[node] : NULL;
 }
 
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
@@ -12229,14 +12236,17 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     return 0;
 }
 
-/* Does some w, by its own entry next to j, offer a way to v that is one hop longer than ours, or better? */
+/* Does some w, by its own entry next to j, offer a way to v that is one hop longer than ours, or better? Or
+ * does the delegate lead to both? */
 static int advert_is_nearly_covered(const struct phx__route *r, const struct phx__dest *d, uint32_t j)
 {
     const struct phx__offer *h = phx__route_table_offers(d), *end = h + d->offer_count;
 
     r->mem->looks += d->offer_count;
     for (; h < end; h++)
-        if (h->nbr != j && h->seq >= d->seq && h->hops <= d->hops + 1 && advert_says_next(r, h->nbr, j))
+        if (h->nbr != j && h->seq >= d->seq
+            && (h->nbr == r->delegate ? phx__route_table_offer(&r->table.at[j], h->nbr) != NULL
+                                      : h->hops <= d->hops + 1 && advert_says_next(r, h->nbr, j)))
             return 1;
     return 0;
 }
@@ -12244,17 +12254,19 @@ static int advert_is_nearly_covered(const struct phx__route *r, const struct phx
 /* May j, whose neighbourhood is not known yet, wait for the entry until it is? Either j is in the crowd of
  * our next hop: both are next to the delegate, so j has been told of v or hears from the delegate. Or w has
  * told j of v: gateways of one site link with another one by one, and w will soon have a way as short as
- * ours, and say so. Should w lose v or j, j is told at once: it is dirty then, or v is a loss. Else j's first
- * heartbeat ends it, or a quiet table: meanwhile j has a way that may be one hop longer than it need be. */
+ * ours, and say so. Or the delegate leads to both: where hubs have a crowd each, nodes link across, and each
+ * link makes shorter ways that other links soon make needless. Should w lose v or j, j is told at once: it is
+ * dirty then, or v is a loss. Else j's first heartbeat ends it, which is asked for when no link has come for
+ * a moment: meanwhile j has a way that may be longer than it need be. */
 static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
 
-    if (j->neighbourhood == 0 && d->hops != PHX__UNREACHABLE && advert_is_nearly_covered(r, d, j->node))
-        return 1;
-    return j->neighbourhood == 0 && r->delegate != PHX__NONE && d->hops > 1 && d->hops != PHX__UNREACHABLE
-           && j->node != r->delegate && advert_says_next(r, r->delegate, j->node)
-           && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next));
+    return j->neighbourhood == 0 && d->hops != PHX__UNREACHABLE
+           && (advert_is_nearly_covered(r, d, j->node)
+               || (r->delegate != PHX__NONE && d->hops > 1 && j->node != r->delegate
+                   && advert_says_next(r, r->delegate, j->node)
+                   && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next))));
 }
 
 /* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */
@@ -12310,7 +12322,7 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
     if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
         return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
     if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
-        j->held = 1;
+        j->held = PHX__MAX(j->held, 1);
         return 0;
     }
     return 1;
@@ -12484,6 +12496,8 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     else
         n->relinked = 0;
     n->dirty = failed || full ? 2 : 0;
+    if (n->held == 1)
+        phx__route_plan(r, r->pace.linked_at + PHX__SECOND);
     if (count == 0)
         return;
     if (PHX__ROUTE_RULES(r))
@@ -16839,11 +16853,8 @@ void phx__post_flow_rewind(struct phx__flow_out *o)
 
 void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 {
-    size_t half = o->allowed / 2;
-
     /* Frames are lost while links live where a relay's queue is full; so send less. */
-    o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
-    o->allowed = PHX__MIN(o->allowed, o->own);
+    o->allowed = PHX__MIN(PHX__MAX(o->allowed / 2, FLOW_ALLOWED_MIN), o->own);
     o->path.rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
                             : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);
@@ -18267,11 +18278,11 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing. A better one that waits is taken: the former may be slow. */
-        if (peer->routed && o->path.drains)
-            phx__post_flow_rewind(o);
-        else if (peer->routed && o->sent > o->base)
+        /* Without a route silence means nothing. Where a better one waits, it is taken instead of asking. */
+        if (peer->routed && o->sent > o->base)
             phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);
+        if (peer->routed && o->path.drains && o->path.asks)
+            phx__post_flow_rewind(o);
         phx__post_sched_route(p, peer->node);
     }
     if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE <= *p->ops.now)

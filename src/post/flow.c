@@ -493,11 +493,8 @@ void phx__post_flow_rewind(struct phx__flow_out *o)
 
 void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 {
-    size_t half = o->allowed / 2;
-
     /* Frames are lost while links live where a relay's queue is full; so send less. */
-    o->allowed = half > FLOW_ALLOWED_MIN ? half : FLOW_ALLOWED_MIN;
-    o->allowed = PHX__MIN(o->allowed, o->own);
+    o->allowed = PHX__MIN(PHX__MAX(o->allowed / 2, FLOW_ALLOWED_MIN), o->own);
     o->path.rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
                             : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);

@@ -767,11 +767,11 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing. A better one that waits is taken: the former may be slow. */
-        if (peer->routed && o->path.drains)
-            phx__post_flow_rewind(o);
-        else if (peer->routed && o->sent > o->base)
+        /* Without a route silence means nothing. Where a better one waits, it is taken instead of asking. */
+        if (peer->routed && o->sent > o->base)
             phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);
+        if (peer->routed && o->path.drains && o->path.asks)
+            phx__post_flow_rewind(o);
         phx__post_sched_route(p, peer->node);
     }
     if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE <= *p->ops.now)

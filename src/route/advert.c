@@ -124,14 +124,17 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     return 0;
 }
 
-/* Does some w, by its own entry next to j, offer a way to v that is one hop longer than ours, or better? */
+/* Does some w, by its own entry next to j, offer a way to v that is one hop longer than ours, or better? Or
+ * does the delegate lead to both? */
 static int advert_is_nearly_covered(const struct phx__route *r, const struct phx__dest *d, uint32_t j)
 {
     const struct phx__offer *h = phx__route_table_offers(d), *end = h + d->offer_count;
 
     r->mem->looks += d->offer_count;
     for (; h < end; h++)
-        if (h->nbr != j && h->seq >= d->seq && h->hops <= d->hops + 1 && advert_says_next(r, h->nbr, j))
+        if (h->nbr != j && h->seq >= d->seq
+            && (h->nbr == r->delegate ? phx__route_table_offer(&r->table.at[j], h->nbr) != NULL
+                                      : h->hops <= d->hops + 1 && advert_says_next(r, h->nbr, j)))
             return 1;
     return 0;
 }
@@ -139,17 +142,19 @@ static int advert_is_nearly_covered(const struct phx__route *r, const struct phx
 /* May j, whose neighbourhood is not known yet, wait for the entry until it is? Either j is in the crowd of
  * our next hop: both are next to the delegate, so j has been told of v or hears from the delegate. Or w has
  * told j of v: gateways of one site link with another one by one, and w will soon have a way as short as
- * ours, and say so. Should w lose v or j, j is told at once: it is dirty then, or v is a loss. Else j's first
- * heartbeat ends it, or a quiet table: meanwhile j has a way that may be one hop longer than it need be. */
+ * ours, and say so. Or the delegate leads to both: where hubs have a crowd each, nodes link across, and each
+ * link makes shorter ways that other links soon make needless. Should w lose v or j, j is told at once: it is
+ * dirty then, or v is a loss. Else j's first heartbeat ends it, which is asked for when no link has come for
+ * a moment: meanwhile j has a way that may be longer than it need be. */
 static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
 
-    if (j->neighbourhood == 0 && d->hops != PHX__UNREACHABLE && advert_is_nearly_covered(r, d, j->node))
-        return 1;
-    return j->neighbourhood == 0 && r->delegate != PHX__NONE && d->hops > 1 && d->hops != PHX__UNREACHABLE
-           && j->node != r->delegate && advert_says_next(r, r->delegate, j->node)
-           && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next));
+    return j->neighbourhood == 0 && d->hops != PHX__UNREACHABLE
+           && (advert_is_nearly_covered(r, d, j->node)
+               || (r->delegate != PHX__NONE && d->hops > 1 && j->node != r->delegate
+                   && advert_says_next(r, r->delegate, j->node)
+                   && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next))));
 }
 
 /* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */
@@ -205,7 +210,7 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
     if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
         return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
     if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
-        j->held = 1;
+        j->held = PHX__MAX(j->held, 1);
         return 0;
     }
     return 1;
@@ -379,6 +384,8 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     else
         n->relinked = 0;
     n->dirty = failed || full ? 2 : 0;
+    if (n->held == 1)
+        phx__route_plan(r, r->pace.linked_at + PHX__SECOND);
     if (count == 0)
         return;
     if (PHX__ROUTE_RULES(r))

@@ -740,7 +740,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     if (l != NULL) /* nobody was told of it */
         *l = r->lost.at[--r->lost.count];
     d->pos = (uint16_t)r->nbr_count++;
-    r->moved = now;
+    r->moved = r->pace.linked_at = now;
     r->pace.look = n->dirty = 1;
     r->pace.news |= d->hops == PHX__UNREACHABLE;
     n->relinked = (uint8_t)relinked;
@@ -837,8 +837,16 @@ void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
 
 static void route_beats_due(struct phx__route *r, uint64_t now)
 {
-    if (now < phx__route_quiet_at(r)) {
-        phx__route_plan(r, phx__route_quiet_at(r));
+    uint64_t quiet = phx__route_quiet_at(r); /* what is held waits for links, not for news */
+    uint64_t lull = r->pace.linked_at + PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
+
+    for (uint32_t i = 0; now >= lull && i < r->nbr_count; i++)
+        if (r->nbrs[i].held == 1) {
+            r->nbrs[i].held = 2;
+            r->ops.beat(r->ops.ctx, r->nbrs[i].node, (int)PHX__BEAT_REPLY);
+        }
+    if (now < quiet) {
+        phx__route_plan(r, now < lull ? lull : quiet);
         return;
     }
     r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.live_count : 0);
@@ -931,9 +939,7 @@ int phx__route_take_changed(struct phx__route *r, uint32_t *node)
 
 const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node)
 {
-    int known = node < r->table.capacity && (r->table.at[node].flags & PHX__DEST_KNOWN);
-
-    return known ? &r->table.at[node] : NULL;
+    return node < r->table.capacity && r->table.at[node].flags & PHX__DEST_KNOWN ? &r->table.at[node] : NULL;
 }
 
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)

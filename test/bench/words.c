@@ -2,7 +2,7 @@
 
 /*     cc -std=c99 -O2 -I. -o words test/bench/words.c && ./words 100
  *
- *     ./words 100 [tcp] [all | near | one | barrier] [size=8] [sites] [kill] [full] [watch]
+ *     ./words 100 [tcp] [all | near | one | barrier] [size=8] [sites | hubs] [kill] [full] [watch]
  *
  * At "go" each process joins and at once sends `size` bytes to whom the pattern names: all others; its two
  * neighbours in the ring of ranks (near); rank 0 (one); or those of MPI's dissemination barrier, each round
@@ -10,6 +10,7 @@
  *
  *     tcp     by TCP, and not by the short way within a host
  *     sites   three sites behind walls, each with one gateway, as in mesh.c
+ *     hubs    the same without walls: three hubs, each known to a third of the others
  *     kill    three hubs are known, and the first is killed when half of all messages have come; then it is
  *             over when the living have all that the living sent
  *     full    it is not over before every pair is linked, too: full_ms
@@ -52,7 +53,7 @@ static struct board {
     struct seen of[MOST];
 } *board;
 
-static int count, only_tcp, sites, kills, watches, until_full;
+static int count, only_tcp, sites, walls, kills, watches, until_full;
 static enum pattern pattern;
 static size_t message_size = 8;
 
@@ -152,8 +153,8 @@ static int open_node(phx **p)
     cfg.on_message = on_message;
     cfg.on_node = on_node;
     cfg.on_log = on_log;
-    cfg.same_host = !only_tcp;
-    if (sites) {
+    cfg.same_host = !only_tcp && !walls; /* the short way knows no walls */
+    if (walls) {
         phx__mem_init(&world_mem, NULL, 0);
         if ((err = phx__os_init(&world, &world_mem)) != 0)
             return err;
@@ -322,7 +323,8 @@ static void options(int argc, char **argv)
         for (k = 0; k < 4; k++)
             pattern = strcmp(argv[i], names[k]) == 0 ? (enum pattern)k : pattern;
         only_tcp |= strcmp(argv[i], "tcp") == 0;
-        sites |= strcmp(argv[i], "sites") == 0;
+        walls |= strcmp(argv[i], "sites") == 0;
+        sites |= walls || strcmp(argv[i], "hubs") == 0;
         kills |= strcmp(argv[i], "kill") == 0;
         watches += strcmp(argv[i], "watch") == 0;
         until_full |= strcmp(argv[i], "full") == 0;
@@ -359,8 +361,8 @@ int main(int argc, char **argv)
     board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (count < 4 || count > MOST || message_size > SIZE_MOST || board == MAP_FAILED || pipe(go) != 0
         || pipe(stay) != 0) {
-        fprintf(stderr, "usage: words N (4..%d) [tcp] [all | near | one | barrier] [size=S] [sites] [kill]"
-                " [full] [watch]\n", MOST);
+        fprintf(stderr, "usage: words N (4..%d) [tcp] [all | near | one | barrier] [size=S] [sites | hubs]"
+                " [kill] [full] [watch]\n", MOST);
         return 2;
     }
     alarm(LIMIT_US / 1000000 + 20);

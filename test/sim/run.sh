@@ -199,6 +199,10 @@ bars() {
     full words_1 400 EVERY=1000000
     full words_10 400 EVERY=1000000
     full words_200 400 EVERY=1000000
+    full site_words_10 200 EVERY=1000000
+    full site_words_200 400 EVERY=1000000
+    full hub_words_10 200 EVERY=1000000
+    full hub_words_200 200 EVERY=1000000
     full words_killed 64
     full words_killed 400 EVERY=1000000
     full strangers 15
@@ -372,6 +376,8 @@ routing() {
     sim SCENARIO=words_1 NODES=32
     sim SCENARIO=words_10 NODES=32
     sim SCENARIO=words_200 NODES=64
+    sim SCENARIO=site_words_10 NODES=32
+    sim SCENARIO=hub_words_10 NODES=48
     sim SCENARIO=words_killed NODES=48
     sim SCENARIO=strangers NODES=15
     sim SCENARIO=full_hub NODES=60

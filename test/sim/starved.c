@@ -16,6 +16,13 @@ void words_world(struct world_options *o)
     o->spread_us = o->jitter_us = 10;
 }
 
+/* The same, and walls refuse at once. */
+void words_sites_world(struct world_options *o)
+{
+    words_world(o);
+    o->reject = 1;
+}
+
 /* ---- First words --------------------------------------------------------------------------- */
 
 struct words {
@@ -88,6 +95,64 @@ static void words_death(struct sim *s, uint32_t host)
     bar(s, "first_words one killed: other links lost", (double)(after.lost - before.lost) - others, 0);
 }
 
+/* Hosts 0, 1 and 2 are hubs of a third of the nodes each. walls: each third is a site of which only its hub
+ * can be dialled from another one. */
+static void words_sites(struct sim *s, int walls)
+{
+    uint32_t n = s->o.nodes, a, b;
+
+    for (a = 0; a < n && walls; a++)
+        for (b = 0; b < n; b++)
+            if (a % 3 != b % 3 && (a > 2 || b > 2))
+                forbid(s, a, b);
+    for (a = 1; a < n; a++)
+        join(s, a, a < 3 ? 0 : a % 3);
+}
+
+static const char *name(char text[80], const char *what, const char *of)
+{
+    (void)snprintf(text, 80, "%s %s", what, of);
+    return text;
+}
+
+/* The same with three hubs: until all have spoken, and until it is quiet. A message passes up to three
+ * relays, and so does its ack. Without walls nodes link across, which makes shorter ways for others. */
+static void site_words(struct sim *s, uint32_t sharing, int walls)
+{
+    uint32_t n = s->o.nodes, i;
+    struct words sum;
+    const char *what = walls ? "site_words" : "hub_words";
+    char text[80];
+    double pairs = (double)n * (n - 1), spoken;
+
+    s->names = 1;
+    add(s, n, 0, 0);
+    for (i = 0; i < n; i++)
+        world_core(s->w, i, i % ((n + sharing - 1) / sharing));
+    start_all(s);
+    run_for(s, 100 * MS);
+    words_sites(s, walls);
+    for (i = 0; i < n && !s->w->failed; i++)
+        say_first(s, i);
+    wait_until(s, all_spoken, MINUTE);
+    spoken = (double)now_us(s) / 1e6 - 0.1;
+    sum = words_sum(s);
+    figure(s, name(text, what, "all have spoken after s"), spoken);
+    figure(s, name(text, what, "processor s until then"), (double)sum.worked_us / 1e6);
+    bar(s, name(text, what, "relayed frames per message"), (double)sum.relayed / pairs, 4);
+    bar(s, name(text, what, "retransmitted frames per message"), (double)sum.retransmitted / pairs, 0.0);
+    bar(s, name(text, what, "links lost"), (double)sum.lost, 0);
+    figure(s, name(text, what, "entries per ordered pair until then"), (double)sum.entries / pairs);
+    (void)settle(s, 3 * SECOND, 5 * MINUTE);
+    sum = words_sum(s);
+    figure(s, name(text, what, "quiet after s"), (double)now_us(s) / 1e6 - 0.1);
+    figure(s, name(text, what, "processor s until then"), (double)sum.worked_us / 1e6);
+    bar(s, name(text, what, "entries per ordered pair"), (double)sum.entries / pairs, walls ? 3 : 15);
+    bar(s, name(text, what, "relayed frames per message until then"), (double)sum.relayed / pairs, 4);
+    figure(s, name(text, what, "dials per pair until then"), 2 * (double)sum.dials / pairs);
+    wait_until(s, all_well, MINUTE);
+}
+
 /* All listen, then all join the one hub that they know, and each sends a word to each other at once. */
 static void first_words(struct sim *s, uint32_t sharing)
 {
@@ -139,6 +204,26 @@ void tell_words_10(struct sim *s)
 void tell_words_200(struct sim *s)
 {
     first_words(s, 200);
+}
+
+void tell_site_words_10(struct sim *s)
+{
+    site_words(s, 10, 1);
+}
+
+void tell_site_words_200(struct sim *s)
+{
+    site_words(s, 200, 1);
+}
+
+void tell_hub_words_10(struct sim *s)
+{
+    site_words(s, 10, 0);
+}
+
+void tell_hub_words_200(struct sim *s)
+{
+    site_words(s, 200, 0);
 }
 
 #define KILLED_MOST 1000u

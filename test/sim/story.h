@@ -68,9 +68,14 @@ void tell_slow_node(struct sim *s);
 void tell_words_1(struct sim *s);
 void tell_words_10(struct sim *s);
 void tell_words_200(struct sim *s);
+void tell_site_words_10(struct sim *s);
+void tell_site_words_200(struct sim *s);
+void tell_hub_words_10(struct sim *s);
+void tell_hub_words_200(struct sim *s);
 void tell_words_killed(struct sim *s);
 void tell_starved(struct sim *s);
 void words_world(struct world_options *o);
+void words_sites_world(struct world_options *o);
 
 /* Told in overload.c. */
 void tell_overload(struct sim *s);
