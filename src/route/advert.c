@@ -603,3 +603,12 @@ PHX__COLD void phx__route_advert_times(struct phx__route *r, uint64_t now)
     }
     phx__route_plan(r, r->rtt.at);
 }
+
+int phx__route_take_changed(struct phx__route *r, uint32_t *node)
+{
+    if (r->changed.count == 0)
+        return 0;
+    *node = r->changed.at[--r->changed.count];
+    r->table.at[*node].flags &= (uint8_t)~PHX__DEST_CHANGED;
+    return 1;
+}

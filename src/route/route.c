@@ -869,7 +869,7 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
     const struct phx__dest *d = phx__route_dest(r, node);
 
     if (d == NULL || (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED))
-        || d->hops != PHX__UNREACHABLE || d->pos <= PHX__TABLE_LOST || d->offer_count > 0)
+        || d->hops != PHX__UNREACHABLE || d->pos < PHX__TABLE_LOST || d->offer_count > 0)
         return 0;
     for (uint32_t i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
         if (phx__route_table_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
@@ -879,6 +879,10 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 
 void phx__route_forget(struct phx__route *r, uint32_t node)
 {
+    struct phx__route_loss *l = route_loss(r, node);
+
+    if (l != NULL) /* a newcomer needs the room now */
+        route_settle_loss(r, l);
     for (uint32_t i = 0; i < r->nbr_count; i++) {
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node);
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, node | PHX__GAP_THEIRS);
@@ -924,15 +928,6 @@ PHX__COLD int phx__route_show(struct phx__route *r, uint32_t node, uint64_t now)
         return PHX_ENOMEM;
     route_changed(r, node);
     return 0;
-}
-
-int phx__route_take_changed(struct phx__route *r, uint32_t *node)
-{
-    if (r->changed.count == 0)
-        return 0;
-    *node = r->changed.at[--r->changed.count];
-    r->table.at[*node].flags &= (uint8_t)~PHX__DEST_CHANGED;
-    return 1;
 }
 
 const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node)
