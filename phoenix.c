@@ -1576,7 +1576,7 @@ struct phx__advertised_runs {
 enum {
     PHX__DEST_KNOWN = 1,
     PHX__DEST_DIRTY = 2,         /* in the list of destinations to check against every neighbour */
-    PHX__DEST_CHANGED = 4,       /* in the list for phx__route_take_changed */
+    PHX__DEST_CHANGED = 4,       /* in the list for phx__route_advert_changed */
     PHX__DEST_DELEGATED = 8,     /* see advert.c */
     PHX__DEST_SEEN = 16,         /* scratch, while a summary is read */
     PHX__DEST_LOSS = 32,         /* with DIRTY: neighbours that were to advertise it may have lost it */
@@ -1920,10 +1920,10 @@ PHX_PRIVATE void phx__route_forget(struct phx__route *r, uint32_t node);
 /* Gives memory back; no index is `size` or above. */
 PHX_PRIVATE void phx__route_advert_fit(struct phx__route *r, uint32_t size);
 
-/* phx__route_take_changed is to give that node, even if nothing was known of it. 0 or PHX_ENOMEM. */
+/* phx__route_advert_changed is to give that node, even if nothing was known of it. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_show(struct phx__route *r, uint32_t node, uint64_t now);
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
-PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
+PHX_PRIVATE int phx__route_advert_changed(struct phx__route *r, uint32_t *node);
 /* NULL: not known. node may be PHX__NONE. */
 PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node);
 /* The neighbour towards node, or PHX__NONE. */
@@ -12709,7 +12709,7 @@ PHX__COLD void phx__route_advert_times(struct phx__route *r, uint64_t now)
     phx__route_plan(r, r->rtt.at);
 }
 
-int phx__route_take_changed(struct phx__route *r, uint32_t *node)
+int phx__route_advert_changed(struct phx__route *r, uint32_t *node)
 {
     if (r->changed.count == 0)
         return 0;
@@ -25034,7 +25034,7 @@ static void step_settle(phx *p)
     uint32_t node, done = 0;
     int err;
 
-    while (step_may_tell(p, done++) && phx__route_take_changed(&p->route, &node))
+    while (step_may_tell(p, done++) && phx__route_advert_changed(&p->route, &node))
         p->news.late |= step_changed(p, node) != 0;
     step_report_lost(p);
     version = p->names.version;

@@ -366,7 +366,7 @@ static void step_settle(phx *p)
     uint32_t node, done = 0;
     int err;
 
-    while (step_may_tell(p, done++) && phx__route_take_changed(&p->route, &node))
+    while (step_may_tell(p, done++) && phx__route_advert_changed(&p->route, &node))
         p->news.late |= step_changed(p, node) != 0;
     step_report_lost(p);
     version = p->names.version;

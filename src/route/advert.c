@@ -604,7 +604,7 @@ PHX__COLD void phx__route_advert_times(struct phx__route *r, uint64_t now)
     phx__route_plan(r, r->rtt.at);
 }
 
-int phx__route_take_changed(struct phx__route *r, uint32_t *node)
+int phx__route_advert_changed(struct phx__route *r, uint32_t *node)
 {
     if (r->changed.count == 0)
         return 0;

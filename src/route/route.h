@@ -178,10 +178,10 @@ PHX_PRIVATE void phx__route_forget(struct phx__route *r, uint32_t node);
 /* Gives memory back; no index is `size` or above. */
 PHX_PRIVATE void phx__route_advert_fit(struct phx__route *r, uint32_t size);
 
-/* phx__route_take_changed is to give that node, even if nothing was known of it. 0 or PHX_ENOMEM. */
+/* phx__route_advert_changed is to give that node, even if nothing was known of it. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_show(struct phx__route *r, uint32_t node, uint64_t now);
 /* Destinations whose next hop, reachability or card changed: 1 and *node, or 0. */
-PHX_PRIVATE int phx__route_take_changed(struct phx__route *r, uint32_t *node);
+PHX_PRIVATE int phx__route_advert_changed(struct phx__route *r, uint32_t *node);
 /* NULL: not known. node may be PHX__NONE. */
 PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node);
 /* The neighbour towards node, or PHX__NONE. */

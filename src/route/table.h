@@ -39,7 +39,7 @@ struct phx__advertised_runs {
 enum {
     PHX__DEST_KNOWN = 1,
     PHX__DEST_DIRTY = 2,         /* in the list of destinations to check against every neighbour */
-    PHX__DEST_CHANGED = 4,       /* in the list for phx__route_take_changed */
+    PHX__DEST_CHANGED = 4,       /* in the list for phx__route_advert_changed */
     PHX__DEST_DELEGATED = 8,     /* see advert.c */
     PHX__DEST_SEEN = 16,         /* scratch, while a summary is read */
     PHX__DEST_LOSS = 32,         /* with DIRTY: neighbours that were to advertise it may have lost it */

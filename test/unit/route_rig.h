@@ -50,7 +50,8 @@ static inline uint32_t node_of(uint32_t rank)
 }
 
 /* rank says of v: number, hops, incarnation; this version of v's card comes along, unless it is 0. */
-static inline int tell_as(uint32_t rank, uint32_t v, uint32_t seq, unsigned hops, uint64_t life, uint32_t card)
+static inline int tell_as(uint32_t rank, uint32_t v, uint32_t seq, unsigned hops, uint64_t life,
+                          uint32_t card)
 {
     static uint8_t bytes[4];
     struct phx__entry e = { .incarnation = life, .seq = seq, .hops = (uint8_t)hops, .card_version = card };
@@ -100,7 +101,7 @@ static inline int is_listed(uint32_t rank)
 {
     uint32_t node, found = 0;
 
-    while (phx__route_take_changed(r, &node))
+    while (phx__route_advert_changed(r, &node))
         found |= node == node_of(rank);
     return found != 0;
 }

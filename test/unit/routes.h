@@ -583,7 +583,7 @@ static inline void host_drain(struct host *h)
 {
     uint32_t node;
 
-    while (phx__route_take_changed(&h->route, &node))
+    while (phx__route_advert_changed(&h->route, &node))
         ;
 }
 
