@@ -167,6 +167,7 @@ for n in $nodes; do
     printf 'words-%s\tphx-tcp\t%s\n' "$n" "$out/words $n tcp"
     printf 'words-%s\toffline\t%s\n' "$n" "$out/baseline offline $n"
     printf 'words-sites-%s\tphx\t%s\n' "$n" "$out/words $n sites"
+    printf 'words-hubs-%s\tphx\t%s\n' "$n" "$out/words $n hubs"
     printf 'words-killed-%s\tphx\t%s\n' "$n" "$out/words $n kill"
     printf 'words-killed-%s\toffline\t%s\n' "$n" "$out/baseline offline $n"
     for pattern in near one barrier; do

@@ -84,8 +84,8 @@ static int node_start(phx **p, int rank, struct phx_address *mine)
     int err = 0;
 
     phx_config_init(&cfg);
-    if (only_tcp)
-        cfg.same_host = 0; /* as baseline.c, and as between hosts */
+    if (only_tcp || plan != NULL)
+        cfg.same_host = 0; /* as baseline.c, and as between hosts: the short way knows no walls */
     if (plan != NULL)
         err = build_walls(&cfg, rank);
     if (err != 0
