@@ -11795,8 +11795,10 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     uint64_t lull = r->pace.linked_at + PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
 
     for (uint32_t i = 0; now >= lull && i < r->nbr_count; i++)
-        if (r->nbrs[i].held == 1 && r->nbrs[i].held++ == 1)
+        if (r->nbrs[i].held == 1) {
+            r->nbrs[i].held = 2;
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, (int)PHX__BEAT_REPLY);
+        }
     if (now < quiet) {
         phx__route_plan(r, now < lull ? lull : quiet);
         return;
@@ -12612,7 +12614,7 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     int site = pace->far && !pace->busy && r->dirty.count >= ADVERT_SITE && !PHX__ROUTE_RULES(r);
     uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap, at;
 
-    if (r->dirty.count == 0 && !pace->look && !pace->shrunk)
+    if (r->dirty.count == 0 && !pace->look && !pace->urgent)
         return;
     pace->since = pace->since == 0 ? now : pace->since;
     gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
@@ -25154,7 +25156,7 @@ static void step_tell_others(phx *p, int all)
     p->route.pace.busy = p->post.pending.count > 0 || p->post.transit.bytes > 0;
     if (all || p->step.let_go || p->step.free_later)
         phx__node_step_let_go(p);
-    else if ((p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk)
+    else if ((p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.urgent)
              && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
 }

@@ -486,7 +486,7 @@ static void step_tell_others(phx *p, int all)
     p->route.pace.busy = p->post.pending.count > 0 || p->post.transit.bytes > 0;
     if (all || p->step.let_go || p->step.free_later)
         phx__node_step_let_go(p);
-    else if ((p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.shrunk)
+    else if ((p->route.dirty.count > 0 || p->route.pace.look || p->route.pace.urgent)
              && (!p->step.more || p->leave.departed || p->now > p->route.pace.told_at + 20 * PHX__MS))
         phx__route_advert_flush(&p->route, p->now);
 }

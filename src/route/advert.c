@@ -507,7 +507,7 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     int site = pace->far && !pace->busy && r->dirty.count >= ADVERT_SITE && !PHX__ROUTE_RULES(r);
     uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap, at;
 
-    if (r->dirty.count == 0 && !pace->look && !pace->shrunk)
+    if (r->dirty.count == 0 && !pace->look && !pace->urgent)
         return;
     pace->since = pace->since == 0 ? now : pace->since;
     gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;

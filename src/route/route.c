@@ -841,8 +841,10 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
     uint64_t lull = r->pace.linked_at + PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
 
     for (uint32_t i = 0; now >= lull && i < r->nbr_count; i++)
-        if (r->nbrs[i].held == 1 && r->nbrs[i].held++ == 1)
+        if (r->nbrs[i].held == 1) {
+            r->nbrs[i].held = 2;
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, (int)PHX__BEAT_REPLY);
+        }
     if (now < quiet) {
         phx__route_plan(r, now < lull ? lull : quiet);
         return;

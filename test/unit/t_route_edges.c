@@ -520,6 +520,39 @@ static void test_forget(void)
     end();
 }
 
+/* Three neighbours, of whom the second says that it has no link with the others; and then the third is lost. */
+static void begin_lost(void)
+{
+    struct phx__beat b = { .around_count = 4 };
+
+    begin();
+    for (uint32_t rank = 1; rank <= 3; rank++)
+        up(rank);
+    b.digest = r->digest;
+    b.around = r->neighbourhood;
+    phx__route_beat_in(r, node_of(1), &b, 0, world.now);
+    phx__route_beat_in(r, node_of(3), &b, 0, world.now);
+    b.around = phx__id_hash(&h->ids.at[0]) ^ phx__id_hash(&h->ids.at[node_of(2)]);
+    b.around_count = 2;
+    phx__route_beat_in(r, node_of(2), &b, 0, world.now);
+    wait(3 * PHX__SECOND);
+    down(3);
+    host_flush(h);
+}
+
+static void test_lost(void)
+{
+    /* Goal: what is forgotten before its loss is settled leaves no record of that. */
+    uint64_t without;
+
+    begin_lost();
+    without = r->neighbourhood ^ phx__id_hash(&h->ids.at[node_of(3)]);
+    ok(r->lost.count == 1 && phx__route_is_forgettable(r, node_of(3)), "who needs its room need not wait");
+    phx__route_forget(r, node_of(3));
+    ok(r->lost.count == 0 && r->neighbourhood == without, "and no loss of it is left");
+    end();
+}
+
 static void test_fit(void)
 {
     /* Goal: what many nodes needed is given back when they are forgotten. */
@@ -900,6 +933,7 @@ int main(void)
     test_quiet();
     test_far();
     test_forget();
+    test_lost();
     test_fit();
     test_runs();
     test_one_run();

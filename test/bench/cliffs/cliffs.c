@@ -662,7 +662,7 @@ static const struct row rows[] = {
     { "work of each of a mesh for one goodbye", goodbye_work,
       { 50, 75, 100, 200 }, { 10, 20, 30, 40 }, 1, 0 },
     { "frames of each of a mesh for one death", death_frames,
-      { 50, 75, 100, 200 }, { 10, 20, 30, 40 }, 0, 0 },
+      { 50, 75, 100, 200 }, { 10, 20, 30, 40 }, 0, 10 },
     { "work of each of a mesh for one death", death_work,
       { 50, 75, 100, 200 }, { 10, 20, 30, 40 }, 1, 0 },
     { "bytes of a message in turn to names of one node", turn_bytes,
