@@ -520,7 +520,7 @@ static void test_forget(void)
     end();
 }
 
-/* Three neighbours, of whom the second says that it has no link with the others; and then the third is lost. */
+/* Three neighbours, of whom the second has no link with the others; and then the third is lost. */
 static void begin_lost(void)
 {
     struct phx__beat b = { .around_count = 4 };
