@@ -17150,14 +17150,16 @@ void phx__post_store_free(struct phx__post_store *s)
     phx__post_store_init(s, s->mem);
 }
 
+PHX__APART static struct phx__box *store_look(struct phx__post_store *s, uint64_t name)
+{
+    uint32_t i = phx__map_get(&s->index, name);
+
+    return i == UINT32_MAX ? NULL : (s->recent = s->boxes[i]);
+}
+
 struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name)
 {
-    uint32_t i;
-
-    if (s->recent != NULL && s->recent->name == name)
-        return s->recent;
-    i = s->count == 0 ? UINT32_MAX : phx__map_get(&s->index, name);
-    return i == UINT32_MAX ? NULL : (s->recent = s->boxes[i]);
+    return s->recent != NULL && s->recent->name == name ? s->recent : store_look(s, name);
 }
 
 struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name)
@@ -18467,8 +18469,12 @@ static void box_idle(struct phx__post *p, struct phx__box *b)
 
     b->life_count = 0;
     b->idle_since = *p->ops.now;
-    phx__post_store_move(&p->store, b, b->peer != NULL ? PHX__BOX_FLOWING : PHX__BOX_LOCAL,
-                         b->peer != NULL ? &b->peer->boxes.idle : NULL);
+    b->state = PHX__BOX_LOCAL;
+    phx__ring_del(&b->link);
+    if (b->peer != NULL) {
+        b->state = PHX__BOX_FLOWING;
+        phx__ring_add(&b->peer->boxes.idle, &b->link);
+    }
     phx__ring_add(&p->boxes.idle, &b->age);
     p->boxes.idle_count++;
     for (int i = 0; i < 2 && (surplus = box_surplus(p)) != NULL; i++)
@@ -20238,8 +20244,7 @@ PHX__COLD static void recv_land_mixed(struct phx__post *p, const struct phx__flo
     do {
         struct phx__box *b = phx__post_store_find(&p->store, m.to);
 
-        if (i++ < place)
-            b->retry_us = 0;
+        b->retry_us = i++ < place ? 0 : b->retry_us;
         phx__post_box_landed(p, b);
     } while (phx__post_flow_message_next(&m));
 }
@@ -20507,14 +20512,12 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
 /* Joins the last frame to the owner of a name that a message went to before. Needs no memory. 1, or 0. */
 static int post_join(struct phx__post *p, const struct phx_outgoing *m)
 {
-    struct phx__box *b = p->store.recent;
-    struct phx__post_peer *peer;
+    struct phx__box *b = phx__post_store_find(&p->store, m->to);
+    struct phx__post_peer *peer = b == NULL ? NULL : b->peer;
     size_t size;
     uint8_t *to;
 
-    if ((b == NULL || b->name != m->to) && (b = phx__post_store_find(&p->store, m->to)) == NULL)
-        return 0;
-    if ((peer = b->peer) == NULL || peer->out.open.box == NULL
+    if (peer == NULL || peer->out.open.box == NULL
         || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
         || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
         return 0;

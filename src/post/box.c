@@ -159,8 +159,12 @@ static void box_idle(struct phx__post *p, struct phx__box *b)
 
     b->life_count = 0;
     b->idle_since = *p->ops.now;
-    phx__post_store_move(&p->store, b, b->peer != NULL ? PHX__BOX_FLOWING : PHX__BOX_LOCAL,
-                         b->peer != NULL ? &b->peer->boxes.idle : NULL);
+    b->state = PHX__BOX_LOCAL;
+    phx__ring_del(&b->link);
+    if (b->peer != NULL) {
+        b->state = PHX__BOX_FLOWING;
+        phx__ring_add(&b->peer->boxes.idle, &b->link);
+    }
     phx__ring_add(&p->boxes.idle, &b->age);
     p->boxes.idle_count++;
     for (int i = 0; i < 2 && (surplus = box_surplus(p)) != NULL; i++)
