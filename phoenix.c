@@ -5370,7 +5370,7 @@ struct phx__block *phx__buf_block_tail(struct phx__mem *mem, struct phx__block *
                                        size_t most)
 {
     struct phx__block *b = *tail;
-    size_t size = b == NULL ? BUF_TAIL_FIRST : PHX__MIN(2 * b->capacity, most);
+    size_t size = PHX__MIN(b == NULL ? BUF_TAIL_FIRST : 2 * b->capacity, most);
 
     if (b != NULL && b->refs == 1)
         b->used = 0; /* nobody needs what is in it any more */
@@ -9239,20 +9239,15 @@ const char *phx__tls_why(const struct phx__tls *t)
 PHX__APART int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size,
                                     struct phx__writer *w)
 {
-    struct phx__block *b = l->out.tail;
+    struct phx__block *b;
 
     phx__buf_writer_init(w, NULL, 0);
     if (l->state == PHX__LINK_CLOSED)
         return PHX_ERESET;
     if (l->out.control.bytes + l->out.news.bytes > OUT_CONTROL_MAX + s->table)
         return PHX_ENOMEM;
-    if (b == NULL || b->capacity - b->used < size) {
-        b = phx__buf_block_new(s->mem, size > OUT_TAIL ? size : OUT_TAIL);
-        if (b == NULL)
-            return PHX_ENOMEM;
-        phx__buf_block_drop(l->out.tail);
-        l->out.tail = b;
-    }
+    if ((b = phx__buf_block_tail(s->mem, &l->out.tail, size, OUT_TAIL)) == NULL)
+        return PHX_ENOMEM;
     phx__buf_writer_init(w, b->data + b->used, b->capacity - b->used);
     return 0;
 }
@@ -9382,11 +9377,8 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
         n = dry ? 0 : out_send(s, l);
         if (n == 0) {
             o->dry = 1;
-            if (o->stream.bytes > 0 || o->tail == NULL || o->tail->refs > 1)
-                return 0;
-            /* All is written: the block is used again, unless it is large: an idle link keeps little. */
-            o->tail->used = 0;
-            if (o->tail->capacity > OUT_TAIL) {
+            /* All is written. A large block goes: an idle link keeps little. */
+            if (o->tail != NULL && o->tail->refs == 1 && o->tail->capacity > OUT_TAIL) {
                 phx__buf_block_drop(o->tail);
                 o->tail = NULL;
             }
@@ -18994,10 +18986,11 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
         phx__post_box_emptied(p, b);
 }
 
-/* A search of n messages for expired ones is repeated after n microseconds at the earliest. */
+/* A search of n messages for expired ones is repeated after 4 n microseconds at the earliest: some
+ * hundredth of a core. */
 static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, uint64_t searched)
 {
-    return PHX__MAX(earliest, *p->ops.now + searched);
+    return PHX__MAX(earliest, *p->ops.now + 4 * searched);
 }
 
 /* What its messages waited for when their time was over. */
