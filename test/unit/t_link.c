@@ -582,7 +582,7 @@ static void test_turns(void)
     ok(o->tail != NULL && o->tail->capacity == 2048 && o->tail->refs == 1, "which is kept");
     queue(PHX__BEAT, 50);
     ok(o->tail->capacity == 2048 && o->tail->used == 50, "and filled again from its beginning");
-    check(phx__link_out_write(&sides[0].set, &sides[0].link, SIZE_MAX) == 0 && o->dry, "that is written, too");
+    check(phx__link_out_write(&sides[0].set, &sides[0].link, SIZE_MAX) == 0 && o->dry, "so is that");
     queue(PHX__SUMMARY, 2049);
     check(phx__link_out_write(&sides[0].set, &sides[0].link, SIZE_MAX) == 0 && o->dry, "all is written");
     ok(o->tail == NULL, "a larger one is not");
