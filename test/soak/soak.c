@@ -421,7 +421,7 @@ static int drive(double minutes)
         if (now > begun + (unsigned)part * sixth / 2) {
             uint64_t node = UINT64_MAX, kb = UINT64_MAX;
             sample(&node, &kb);
-            printf("# %2d/12: the %u nodes that stay have %lu KiB, %u of their processes %lu KiB; %lu killed\n",
+            printf("# %2d/12: %u nodes that stay have %lu KiB, %u of their processes %lu KiB; %lu killed\n",
                    part++, STABLE, (unsigned long)node / 1024, STABLE / 2, (unsigned long)kb,
                    (unsigned long)kills);
             fflush(stdout);
