@@ -5370,7 +5370,7 @@ struct phx__block *phx__buf_block_tail(struct phx__mem *mem, struct phx__block *
                                        size_t most)
 {
     struct phx__block *b = *tail;
-    size_t size = b == NULL ? BUF_TAIL_FIRST : PHX__MIN(2 * b->capacity, most);
+    size_t size = PHX__MIN(b == NULL ? BUF_TAIL_FIRST : 2 * b->capacity, most);
 
     if (b != NULL && b->refs == 1)
         b->used = 0; /* nobody needs what is in it any more */
@@ -9239,20 +9239,15 @@ const char *phx__tls_why(const struct phx__tls *t)
 PHX__APART int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size,
                                     struct phx__writer *w)
 {
-    struct phx__block *b = l->out.tail;
+    struct phx__block *b;
 
     phx__buf_writer_init(w, NULL, 0);
     if (l->state == PHX__LINK_CLOSED)
         return PHX_ERESET;
     if (l->out.control.bytes + l->out.news.bytes > OUT_CONTROL_MAX + s->table)
         return PHX_ENOMEM;
-    if (b == NULL || b->capacity - b->used < size) {
-        b = phx__buf_block_new(s->mem, size > OUT_TAIL ? size : OUT_TAIL);
-        if (b == NULL)
-            return PHX_ENOMEM;
-        phx__buf_block_drop(l->out.tail);
-        l->out.tail = b;
-    }
+    if ((b = phx__buf_block_tail(s->mem, &l->out.tail, size, OUT_TAIL)) == NULL)
+        return PHX_ENOMEM;
     phx__buf_writer_init(w, b->data + b->used, b->capacity - b->used);
     return 0;
 }
@@ -9382,11 +9377,8 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
         n = dry ? 0 : out_send(s, l);
         if (n == 0) {
             o->dry = 1;
-            if (o->stream.bytes > 0 || o->tail == NULL || o->tail->refs > 1)
-                return 0;
-            /* All is written: the block is used again, unless it is large: an idle link keeps little. */
-            o->tail->used = 0;
-            if (o->tail->capacity > OUT_TAIL) {
+            /* All is written. A large block goes: an idle link keeps little. */
+            if (o->tail != NULL && o->tail->refs == 1 && o->tail->capacity > OUT_TAIL) {
                 phx__buf_block_drop(o->tail);
                 o->tail = NULL;
             }
@@ -17150,14 +17142,16 @@ void phx__post_store_free(struct phx__post_store *s)
     phx__post_store_init(s, s->mem);
 }
 
+PHX__APART static struct phx__box *store_look(struct phx__post_store *s, uint64_t name)
+{
+    uint32_t i = phx__map_get(&s->index, name);
+
+    return i == UINT32_MAX ? NULL : (s->recent = s->boxes[i]);
+}
+
 struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name)
 {
-    uint32_t i;
-
-    if (s->recent != NULL && s->recent->name == name)
-        return s->recent;
-    i = s->count == 0 ? UINT32_MAX : phx__map_get(&s->index, name);
-    return i == UINT32_MAX ? NULL : (s->recent = s->boxes[i]);
+    return s->recent != NULL && s->recent->name == name ? s->recent : store_look(s, name);
 }
 
 struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name)
@@ -18467,8 +18461,12 @@ static void box_idle(struct phx__post *p, struct phx__box *b)
 
     b->life_count = 0;
     b->idle_since = *p->ops.now;
-    phx__post_store_move(&p->store, b, b->peer != NULL ? PHX__BOX_FLOWING : PHX__BOX_LOCAL,
-                         b->peer != NULL ? &b->peer->boxes.idle : NULL);
+    b->state = PHX__BOX_LOCAL;
+    phx__ring_del(&b->link);
+    if (b->peer != NULL) {
+        b->state = PHX__BOX_FLOWING;
+        phx__ring_add(&b->peer->boxes.idle, &b->link);
+    }
     phx__ring_add(&p->boxes.idle, &b->age);
     p->boxes.idle_count++;
     for (int i = 0; i < 2 && (surplus = box_surplus(p)) != NULL; i++)
@@ -18877,9 +18875,7 @@ static int box_note_flow(struct phx__post *p, struct phx__post_peer *peer, uint6
         if (r->token != token)
             continue;
         found = 1;
-        at->queued = NULL;
-        at->node = peer->node;
-        at->number = o->base + i;
+        *at = (struct phx__token_at){NULL, peer->node, 0, o->base + i};
     }
     peer->noted = o->sweeps;
     return found;
@@ -18988,10 +18984,10 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
         phx__post_box_emptied(p, b);
 }
 
-/* A search of n messages for expired ones is repeated after n microseconds at the earliest. */
+/* A search of n messages for expired ones is repeated after 4 n us at the earliest: a hundredth of a core. */
 static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, uint64_t searched)
 {
-    return PHX__MAX(earliest, *p->ops.now + searched);
+    return PHX__MAX(earliest, *p->ops.now + 4 * searched);
 }
 
 /* What its messages waited for when their time was over. */
@@ -19294,15 +19290,12 @@ PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
 
         if (b->peer != peer)
             continue;
-        box_set_owner(p, b, NULL);
         b->returned = b->moved = 0;
         b->last_returned = NULL;
-        if (b->head == NULL) {
+        box_hold(p, b);
+        box_look_again(p);
+        if (b->head == NULL)
             phx__post_box_emptied(p, b);
-        } else {
-            box_hold(p, b);
-            box_look_again(p);
-        }
     }
     phx__post_sched_free(p, peer);
 }
@@ -20238,8 +20231,7 @@ PHX__COLD static void recv_land_mixed(struct phx__post *p, const struct phx__flo
     do {
         struct phx__box *b = phx__post_store_find(&p->store, m.to);
 
-        if (i++ < place)
-            b->retry_us = 0;
+        b->retry_us = i++ < place ? 0 : b->retry_us;
         phx__post_box_landed(p, b);
     } while (phx__post_flow_message_next(&m));
 }
@@ -20507,14 +20499,12 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
 /* Joins the last frame to the owner of a name that a message went to before. Needs no memory. 1, or 0. */
 static int post_join(struct phx__post *p, const struct phx_outgoing *m)
 {
-    struct phx__box *b = p->store.recent;
-    struct phx__post_peer *peer;
+    struct phx__box *b = phx__post_store_find(&p->store, m->to);
+    struct phx__post_peer *peer = b == NULL ? NULL : b->peer;
     size_t size;
     uint8_t *to;
 
-    if ((b == NULL || b->name != m->to) && (b = phx__post_store_find(&p->store, m->to)) == NULL)
-        return 0;
-    if ((peer = b->peer) == NULL || peer->out.open.box == NULL
+    if (peer == NULL || peer->out.open.box == NULL
         || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
         || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
         return 0;
