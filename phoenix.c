@@ -997,9 +997,7 @@ struct os_world {
     uint32_t slots_capacity;
     uint32_t start; /* where the next look begins, for fairness */
 #endif
-    int queue;      /* of epoll or kqueue */
-    uint8_t *known; /* epoll, by descriptor: it was watched when we last looked */
-    uint32_t known_capacity;
+    int queue; /* of epoll or kqueue */
 };
 
 union os_sockaddr {
@@ -3080,7 +3078,6 @@ struct phx__post_transit {
     struct phx__slices queue;
     uint32_t frames;
     struct phx__block *tail;
-    uint32_t tail_size;
 };
 
 /* Mailboxes whose owner a peer is. */
@@ -7113,32 +7110,22 @@ int phx__os_poll_open(struct os_world *w)
     return w->queue < 0 ? phx__os_poll_error(errno) : 0;
 }
 
-/* Adding what is watched and changing what is not are errors. A byte for each descriptor says which to try
- * first, and is believed no further than that: a number may have got another owner since, in the host's
- * hands, and then the other one is right. */
+/* Changing what is not watched is an error, so that a handle costs one call more once: which ones are watched
+ * the kernel knows best, as a number may have got another owner in the host's hands. */
 int phx__os_poll_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
-    uint32_t i = (uint32_t)handle;
-    int first = i < w->known_capacity && w->known[i] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
     struct epoll_event e = { .data = { .fd = handle } };
     e.events = (events & PHX_READ ? (uint32_t)EPOLLIN : 0) | (events & PHX_WRITE ? (uint32_t)EPOLLOUT : 0);
-    if (i < w->known_capacity)
-        w->known[i] = events != 0;
     if (events == 0) {
         /* Deleting is not the same as no events: errors are reported as long as it is registered. */
         if (epoll_ctl(w->queue, EPOLL_CTL_DEL, handle, &e) == 0 || errno == ENOENT)
             return 0;
         return phx__os_poll_error(errno);
     }
-    if (epoll_ctl(w->queue, first, handle, &e) != 0
-        && ((errno != ENOENT && errno != EEXIST)
-            || epoll_ctl(w->queue, EPOLL_CTL_ADD + EPOLL_CTL_MOD - first, handle, &e) != 0))
+    if (epoll_ctl(w->queue, EPOLL_CTL_MOD, handle, &e) != 0
+        && (errno != ENOENT || epoll_ctl(w->queue, EPOLL_CTL_ADD, handle, &e) != 0))
         return errno == EPERM || errno == ELOOP ? PHX_EINVAL : phx__os_poll_error(errno); /* no stream */
-    /* Without memory for it each change costs a call more. */
-    if (i >= w->known_capacity
-        && phx__mem_grow(w->mem, &w->known, &w->known_capacity, i + 1, sizeof *w->known) == 0)
-        w->known[i] = 1;
     return 0;
 }
 
@@ -7228,7 +7215,6 @@ void phx__os_poll_close(struct os_world *w)
 {
     if (w->queue >= 0)
         close(w->queue);
-    phx__mem_put(w->mem, w->known, w->known_capacity);
 }
 
 #endif
@@ -17811,14 +17797,14 @@ static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
     phx__buf_slices_free(&peer->transit.queue);
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = NULL;
-    peer->transit.frames = peer->transit.tail_size = 0;
+    peer->transit.frames = 0;
 }
 
-/* Where a frame in transit to peer can be written, or NULL. Then sched_queued queues it: 0 or PHX_ENOMEM. */
+/* Where a frame in transit to peer can be written, or NULL. Then sched_enqueue takes it in. */
 static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size)
 {
-    size_t capacity = peer->transit.tail_size == 0 ? SCHED_BLOCK_FIRST : peer->transit.tail_size;
     struct phx__block *b = peer->transit.tail;
+    size_t capacity = b == NULL ? SCHED_BLOCK_FIRST : PHX__MIN(2 * b->capacity, SCHED_BLOCK_MOST);
     int fits, shrinks = 0;
 
     if (peer->transit.queue.bytes + size > 2 * p->limits.window
@@ -17835,30 +17821,25 @@ static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, siz
         return fits ? peer->transit.tail->data + peer->transit.tail->used : NULL;
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = b;
-    peer->transit.tail_size = (uint32_t)(capacity < SCHED_BLOCK_MOST / 2 ? capacity * 2 : SCHED_BLOCK_MOST);
     return b->data;
 }
 
+/* Of the tail's bytes, or of another block's that is held. 0 or PHX_ENOMEM. */
 static int sched_enqueue(struct phx__post *p, struct phx__post_peer *peer, struct phx__block *b,
                          const uint8_t *at, size_t size)
 {
     if (phx__buf_slices_push(&peer->transit.queue, b, at, size) != 0)
         return PHX_ENOMEM;
+    if (b == peer->transit.tail) {
+        b->used += size;
+        p->transit.copied += size;
+    }
     peer->transit.frames++;
     p->transit.bytes += size;
     p->counters.relayed_frames++;
     p->counters.relayed_bytes += size;
     phx__post_sched_rest(p, peer);
     phx__post_sched_list(p, &peer->transit.source);
-    return 0;
-}
-
-static int sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at, size_t size)
-{
-    if (sched_enqueue(p, peer, peer->transit.tail, at, size) != 0)
-        return PHX_ENOMEM;
-    peer->transit.tail->used += size;
-    p->transit.copied += size;
     return 0;
 }
 
@@ -17894,7 +17875,7 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
         return PHX_ELIMIT;
     memcpy(to, frame, size);
     to[PHX__DATA_HOPS] = (uint8_t)(f->hops - 1);
-    return sched_queued(p, peer, to, size);
+    return sched_enqueue(p, peer, peer->transit.tail, to, size);
 }
 
 void phx__post_sched_forward(struct phx__post *p, struct phx__post_peer *peer, const struct phx__frame *f,
@@ -17924,7 +17905,7 @@ void phx__post_sched_forward(struct phx__post *p, struct phx__post_peer *peer, c
     phx__wire_data_end_cast(&w, start, f->flags, &d);
     phx__buf_put_bytes(&w, c->common.payload, c->common.size);
     PHX_ASSERT(!w.bad);
-    p->counters.dropped += sched_queued(p, peer, to, w.size) != 0;
+    p->counters.dropped += sched_enqueue(p, peer, peer->transit.tail, to, w.size) != 0;
 }
 
 /* ---- Emitting */
