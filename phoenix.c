@@ -7596,9 +7596,11 @@ static int os_remove_stale(const union os_sockaddr *a, socklen_t size)
     return 0;
 }
 
+#define OS_LOCK_KEPT (-2)
+
 /* A lock on the path's directory, until the caller closes what this returns: between bind and listen a socket
  * looks stale. Others hold it for microseconds, so it is waited for, but not for long: who may read the
- * directory could keep it. -1: there is no lock, or nothing of the kind here. */
+ * directory could keep it. Then nothing is removed. -1: there is no lock, or nothing of the kind here. */
 static int os_lock_path(const char *path)
 {
     int fd = -1;
@@ -7613,7 +7615,7 @@ static int os_lock_path(const char *path)
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (tries-- == 0 || (errno != EWOULDBLOCK && errno != EINTR)) {
             close(fd);
-            return -1;
+            return tries < 0 ? OS_LOCK_KEPT : -1;
         }
         (void)poll(NULL, 0, 1);
     }
@@ -7622,7 +7624,8 @@ static int os_lock_path(const char *path)
     return fd;
 }
 
-PHX__COLD static int os_bind_unix(struct os_world *w, int fd, const union os_sockaddr *a, socklen_t size)
+PHX__COLD static int os_bind_unix(struct os_world *w, int fd, int lock, const union os_sockaddr *a,
+                                  socklen_t size)
 {
     struct os_path *p;
     struct stat made;
@@ -7630,7 +7633,7 @@ PHX__COLD static int os_bind_unix(struct os_world *w, int fd, const union os_soc
     if (err != 0)
         return err;
     if (bind(fd, &a->any, size) != 0) {
-        if (errno != EADDRINUSE)
+        if (errno != EADDRINUSE || lock == OS_LOCK_KEPT)
             return phx__os_poll_error(errno);
         if ((err = os_remove_stale(a, size)) != 0)
             return err;
@@ -7710,10 +7713,10 @@ PHX__COLD static int os_listen(void *world, struct phx_address *at, int *handle)
         close(lock);
         return fd;
     }
-    err = a.any.sa_family == AF_UNIX ? os_bind_unix(w, fd, &a, size) : os_bind_tcp(fd, &a, size);
+    err = a.any.sa_family == AF_UNIX ? os_bind_unix(w, fd, lock, &a, size) : os_bind_tcp(fd, &a, size);
     if (err == 0)
         err = os_begin_listening(fd);
-    close(lock); /* -1 is no harm */
+    close(lock); /* no lock is no harm */
     if (err == 0)
         err = os_local(w, fd, at); /* the port, if any would do */
     if (err != 0) {

@@ -19,6 +19,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -483,6 +484,29 @@ static void test_unix_paths(void)
 
     snprintf(bad.path, sizeof bad.path, "%s/none/sock", dir);
     ok(t.os.listen(t.w, &bad, &l) == PHX_ENOADDR, "a path without its directory");
+    end_world(&t);
+}
+
+/* Goal: while another process keeps the lock of a directory, no path in it is taken for stale; a new one can
+ * be had. Method: this one keeps it. */
+static void test_unix_locked(void)
+{
+    struct world t;
+    struct phx_address at = loopback(PHX_UNIX);
+    int l, lock;
+
+    begin_world(&t);
+    make_stale(at.path);
+    lock = open(dir, O_RDONLY);
+    check(lock >= 0 && flock(lock, LOCK_EX) == 0, "%s is locked", dir);
+    ok(t.os.listen(t.w, &at, &l) == PHX_EINUSE, "who begins there may be the one with the lock");
+    unlink(at.path);
+    ok(t.os.listen(t.w, &at, &l) == 0, "nobody is there");
+    t.os.close(t.w, l);
+    close(lock);
+    make_stale(at.path);
+    ok(t.os.listen(t.w, &at, &l) == 0, "a stale one with nobody's lock");
+    t.os.close(t.w, l);
     end_world(&t);
 }
 
@@ -960,6 +984,7 @@ int main(void)
     test_aborted();
     test_full();
     test_unix_paths();
+    test_unix_locked();
     test_unix_race();
     test_unix_backlog();
     test_no_descriptors();
