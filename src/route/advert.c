@@ -474,8 +474,11 @@ static void advert_beat_shrunk(struct phx__route *r)
     for (i = 0; i < r->nbr_count; i++) {
         if (!advert_relies(r, &r->nbrs[i]))
             continue;
-        if (named > ADVERT_NAMED_MOST)
+        if (named > ADVERT_NAMED_MOST) {
+            r->nbrs[i].shrank = 1;
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
+            r->nbrs[i].shrank = 0;
+        }
         for (k = 0; k < lost->count && named <= ADVERT_NAMED_MOST; k++)
             if (lost->at[k].until == 0) {
                 lost->naming = phx__id_hash(&r->ids->at[lost->at[k].node]);

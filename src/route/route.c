@@ -331,7 +331,7 @@ static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now
 static void route_ask_blind(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
 {
     struct phx__route_loss *l = route_loss(r, node);
-    uint32_t most = l != NULL && asks == 0 && l->asked ? 0 : 2u << asks, but;
+    uint32_t most = l == NULL ? 2u << asks : asks == 0 && l->asked ? 0 : 2, but;
 
     for (uint32_t i = 0; i < most && i < r->nbr_count; i++) {
         const struct phx__route_nbr *n = &r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)];
@@ -664,9 +664,6 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
         return;
     if (d->seq < q->seq || d->hops == PHX__UNREACHABLE)
         route_pass_request(r, nbr, node, q->seq, hops, now);
-    if (hops > 1 && phx__route_nbr(r, node) != NULL
-        && phx__route_table_word(&r->table.at[nbr], node).hops == PHX__UNREACHABLE)
-        (void)phx__route_asked(r, node, nbr, 0, now); /* it has no link with that one, nor that one with it */
 }
 
 /* ---- Links ----------------------------------------------------------------------------------- */
@@ -782,7 +779,7 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
             uint8_t hops = r->table.at[i].hops;
             phx__route_touch_loss(r, i, now);
             route_select(r, i, now);
-            behind |= i != nbr && hops < r->table.at[i].hops;
+            behind |= r->table.at[i].pos != PHX__TABLE_LOST && hops < r->table.at[i].hops;
         }
     }
     if (behind && !phx__route_table_has_left(d)) /* others may have a way for us */
