@@ -366,12 +366,16 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
 {
     int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked && !r->rtt.telling, failed;
     uint32_t count = 0, from = n->from;
-    size_t room = r->ops.room(r->ops.ctx, n->node);
-    int full = room == 0 && n->dirty > 1;
+    size_t room;
+    int full;
 
     if (n->dirty && delegated)
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
+    if (!n->dirty && delegated && urgent == 0)
+        return; /* nothing is news for it */
+    room = r->ops.room(r->ops.ctx, n->node);
+    full = room == 0 && n->dirty > 1;
     if (n->dirty && !delegated && !full)
         failed = advert_collect(r, n, NULL, r->table.live_count, &count, &room);
     else
@@ -384,6 +388,7 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     else
         n->relinked = 0;
     n->dirty = failed || full ? 2 : 0;
+    r->pace.held |= n->held == 1;
     if (n->held == 1)
         phx__route_plan(r, r->pace.linked_at + PHX__SECOND);
     if (count == 0)
@@ -395,19 +400,14 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     r->ops.update(r->ops.ctx, n->node, r->out, count);
 }
 
-/* All who relied on links with these nodes know of the loss. No memory: done when there is a link again. */
-static void advert_drop_lapsed(struct phx__route *r)
+/* All who relied on a link with this node know of the loss. No memory: done when there is a link again. */
+static void advert_drop_lapsed(struct phx__route *r, uint32_t node)
 {
-    uint32_t i, node;
-
-    r->mem->looks += r->lapsed > 0 ? r->table.live_count : 0;
-    for (node = i = 0; r->lapsed > 0 && i < r->table.live_count; i++, node = r->table.at[node].live) {
-        if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
-            continue;
-        r->lost.leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
-        r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
-        r->lapsed--;
-    }
+    if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
+        return;
+    r->lost.leftover |= phx__route_table_forget_nbr(&r->table, node, 0) != 0;
+    r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
+    r->lapsed--;
 }
 
 /* Sends all neighbours, or the dirty ones, what they need. */
@@ -425,20 +425,44 @@ static void advert_update_each(struct phx__route *r, int all)
     r->pace.news = r->pace.look;
 }
 
+/* Takes those from the dirty list to which there is no way, or none that is passed on yet: only who was told
+ * of a way needs an entry, and if nobody was no neighbour is looked at. */
+static void advert_drop_idle(struct phx__route *r)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < r->dirty.count; i++) {
+        struct phx__dest *d = &r->table.at[r->dirty.at[i]];
+        if (!PHX__ROUTE_RULES(r) && d->pos >= PHX__TABLE_LOST && !phx__route_table_is_told(d)
+            && (d->hops == PHX__UNREACHABLE || d->pos == PHX__TABLE_LOST))
+            d->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
+        else
+            r->dirty.at[kept++] = r->dirty.at[i];
+    }
+    r->dirty.count = kept;
+}
+
 static void advert_update_all(struct phx__route *r)
 {
     uint32_t i;
 
     r->pace.urgent = r->pace.far = 0;
     r->pace.since = 0;
-    advert_update_each(r, 1);
+    advert_drop_idle(r);
+    if (r->dirty.count > 0 || r->pace.look)
+        advert_update_each(r, 1);
+    else
+        r->pace.news = 0;
     r->rtt.telling = 0;
     if (r->pace.look) /* memory or room was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)
         r->table.at[r->dirty.at[i]].flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
     r->dirty.count = 0;
-    advert_drop_lapsed(r);
+    for (i = r->lost.count; r->lapsed > 0 && i-- > 0;)
+        advert_drop_lapsed(r, r->lost.at[i].node);
+    for (i = 0; r->lapsed > 0 && (i = r->table.at[i].live) != PHX__SELF;) /* settled since */
+        advert_drop_lapsed(r, i);
 }
 
 /* Must a neighbour be told now that our neighbourhood shrank? One that had less than half as many neighbours,
@@ -468,6 +492,7 @@ static void advert_beat_shrunk(struct phx__route *r)
     uint32_t i, k, kept = 0, named = 0;
 
     r->pace.shrunk = 0;
+    r->pace.owed = 1;
     for (k = 0; k < lost->count; k++)
         if (lost->at[k].until == 0 && ++named > 0 && !lost->at[k].settled)
             advert_name_loss(r, lost->at[k].node);
@@ -532,10 +557,8 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     advert_update_all(r);
     if (pace->shrunk)
         advert_beat_shrunk(r);
-    if (r->nbr_count > 0) {
-        pace->quiet_due = 1;
+    if (r->nbr_count > 0)
         phx__route_plan(r, phx__route_quiet_at(r));
-    }
 }
 
 void phx__route_advert_fit(struct phx__route *r, uint32_t size)

@@ -78,7 +78,7 @@ void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__be
     if (b->digest == r->digest) {
         n->summary_wait = n->disagreed = 0;
     } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
-        n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
+        r->pace.owed = n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
         phx__route_plan(r, now + PHX__ROUTE_QUIET);
     } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
         n->summary_wait = PHX__MIN(n->summary_wait * 2, BEAT_SUMMARY_WAIT_MAX);

@@ -165,19 +165,20 @@ static struct phx__route_loss *route_loss(const struct phx__route *r, uint32_t n
 static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
 {
     uint32_t node = l->node, but;
+    uint64_t hash = phx__id_hash(&r->ids->at[node]);
 
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
         (void)phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but);
         if (n->neighbourhood != 0 && but != node
             && !phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS))
-            n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+            n->neighbourhood ^= hash;
         if (n->vague) { /* it may have settled this before we said that we have a link with it */
-            n->shrank = 1;
+            r->pace.owed = n->shrank = 1;
             n->claimed = ~r->lost.claimed;
         }
     }
-    r->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+    r->neighbourhood ^= hash;
     r->table.at[node].pos = PHX__TABLE_GONE;
     *l = r->lost.at[--r->lost.count];
 }
@@ -219,6 +220,7 @@ static void route_regained(struct phx__route *r, uint32_t node, uint64_t now)
         return;
     route_reborn(r, node);
     r->lost.claimed ^= phx__id_hash(&r->ids->at[node]);
+    r->pace.owed = 1;
     lost->at[lost->count] = (struct phx__route_loss){ 0, node, 0, 1 };
     route_tell_loss(r, &lost->at[lost->count++], now);
 }
@@ -384,6 +386,7 @@ static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
         route_use(r, node, best->nbr, best->seq, (uint8_t)(best->hops + 1), now);
     else
         route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
+    r->pace.choice |= d->hops > 1 && d->offer_count > 1;
     other = route_best(r, node, 0);
     need = best == NULL ? (lost && !alone && !phx__route_table_has_left(d)) || other != NULL || asked
                         : other != NULL && other->hops + 1 < d->hops;
@@ -720,7 +723,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
-    if (relinked ? route_relinked(r, nbr) : r->lost.leftover && phx__route_table_forget_nbr(&r->table, nbr))
+    if (relinked ? route_relinked(r, nbr) : r->lost.leftover && phx__route_table_forget_nbr(&r->table, nbr, 1))
         return PHX_ENOMEM;
     for (uint32_t i = 0; i < r->nbr_count; i++)
         (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
@@ -738,18 +741,34 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
         *l = r->lost.at[--r->lost.count];
     d->pos = (uint16_t)r->nbr_count++;
     r->moved = r->pace.linked_at = now;
-    r->pace.look = n->dirty = 1;
+    r->pace.look = r->pace.owed = n->dirty = 1;
     r->pace.news |= d->hops == PHX__UNREACHABLE;
     n->relinked = (uint8_t)relinked;
     n->metric = (uint8_t)h->metric;
     return route_hello(r, nbr, h, now);
 }
 
+/* A former neighbour's offer is void, and so is what others were to advertise because of it. 1: others may
+ * have a way for us that is no longer than the one that went. */
+static int route_void(struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t now)
+{
+    const struct phx__dest *d = &r->table.at[node];
+    uint8_t hops = d->hops;
+
+    if (PHX__ROUTE_RULES(r))
+        (void)PHX__ROUTE_RULE(r, lost(r, nbr, node, now));
+    if (PHX__ROUTE_RULES(r) || !phx__route_table_drop_offer(&r->table, &r->table.at[node], nbr))
+        return 0;
+    phx__route_touch_loss(r, node, now);
+    route_select(r, node, now);
+    return d->pos != PHX__TABLE_LOST && hops < d->hops;
+}
+
 void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     struct phx__dest *d;
-    int behind = 0;
+    int behind;
 
     if (n == NULL)
         return;
@@ -762,7 +781,6 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     d->flags |= PHX__DEST_LAPSED;
     r->lapsed++;
     r->pace.urgent = 1;
-    r->mem->looks += r->table.live_count;
     r->lost.at[r->lost.count++] = (struct phx__route_loss){ now + ROUTE_LOSS_WAIT, nbr, 0, 0 };
     phx__route_plan(r, now + ROUTE_LOSS_WAIT);
     r->moved = now;
@@ -770,17 +788,10 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         r->delegate = PHX__NONE;
         r->delegate_known = 0;
     }
-    /* The neighbour's offers are void, and so is what others were to advertise because of them. */
-    for (uint32_t i = 0; (i = r->table.at[i].live) != PHX__SELF;) {
-        int had = phx__route_table_drop_offer(&r->table, &r->table.at[i], nbr);
-        if (PHX__ROUTE_RULES(r)) {
-            (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
-        } else if (had) {
-            uint8_t hops = r->table.at[i].hops;
-            phx__route_touch_loss(r, i, now);
-            route_select(r, i, now);
-            behind |= r->table.at[i].pos != PHX__TABLE_LOST && hops < r->table.at[i].hops;
-        }
+    behind = route_void(r, nbr, nbr, now);
+    for (uint32_t i = 0; (d->offered > 0 || PHX__ROUTE_RULES(r)) && (i = r->table.at[i].live) != PHX__SELF;) {
+        behind |= i != nbr && route_void(r, nbr, i, now);
+        r->mem->looks++;
     }
     if (behind && !phx__route_table_has_left(d)) /* others may have a way for us */
         route_tell_loss(r, &r->lost.at[r->lost.count - 1], now);
@@ -836,31 +847,38 @@ static void route_beats_due(struct phx__route *r, uint64_t now)
 {
     uint64_t quiet = phx__route_quiet_at(r); /* what is held waits for links, not for news */
     uint64_t lull = r->pace.linked_at + PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
+    uint64_t last = 0; /* nearly all neighbours have the same news to hear */
+    int known = 0;
 
-    for (uint32_t i = 0; now >= lull && i < r->nbr_count; i++)
+    for (uint32_t i = 0; now >= lull && r->pace.held && i < r->nbr_count; i++)
         if (r->nbrs[i].held == 1) {
             r->nbrs[i].held = 2;
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, (int)PHX__BEAT_REPLY);
         }
+    r->pace.held &= now < lull;
     if (now < quiet) {
         phx__route_plan(r, now < lull ? lull : quiet);
         return;
     }
-    r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.live_count : 0);
-    for (uint32_t v = 0; r->pace.quiet_due && (v = r->table.at[v].live) != PHX__SELF;)
+    for (uint32_t v = 0; r->pace.choice && (v = r->table.at[v].live) != PHX__SELF; r->mem->looks++)
         phx__route_share(r, v, now);
-    r->pace.quiet_due = 0;
-    for (uint32_t i = 0; i < r->nbr_count; i++) {
+    r->pace.choice = 0;
+    r->mem->looks += r->pace.owed ? r->nbr_count : 0;
+    for (uint32_t i = 0; r->pace.owed && i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
-        uint64_t told = n->claimed, news = told ^ r->lost.claimed;
-        int waits = told != 0 && phx__route_nbr(r, phx__map_get(&r->ids->places, news));
+        uint64_t news = n->claimed ^ r->lost.claimed;
+        int waits;
         unsigned flags = (n->disagreed == 1 ? PHX__BEAT_REPLY : 0) | (n->shrank ? PHX__BEAT_SHRUNK : 0);
+        if (news != last)
+            known = phx__route_nbr(r, phx__map_get(&r->ids->places, last = news)) != NULL;
+        waits = n->claimed != 0 && known;
         if ((news != 0 && !waits) || flags != 0)
             r->ops.beat(r->ops.ctx, n->node, (int)flags);
         n->shrank = 0;
         if (n->disagreed == 1)
             n->disagreed = 2;
     }
+    r->pace.owed = 0;
 }
 
 int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
@@ -870,7 +888,9 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
     if (d == NULL || (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED))
         || d->hops != PHX__UNREACHABLE || d->pos < PHX__TABLE_LOST || d->offer_count > 0)
         return 0;
-    for (uint32_t i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
+    if (!r->relay || PHX__ROUTE_RULES(r) || !phx__route_table_is_told(d))
+        return 1;
+    for (uint32_t i = 0; i < r->nbr_count; i++)
         if (phx__route_table_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
             return 0; /* there was no room yet to tell this neighbour */
     return 1;

@@ -82,7 +82,8 @@ struct phx__route_pace {
     int busy;              /* messages are under way, which is set from outside */
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
-    int quiet_due;         /* beats are owed to neighbours once the table is quiet */
+    int choice;            /* once the table is quiet: some destination has ways to choose from */
+    int owed, held;        /* .. beats may be owed to neighbours; some neighbour's entries are held back */
     uint64_t linked_at;    /* when a link last came */
     uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
