@@ -366,16 +366,12 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
 {
     int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked && !r->rtt.telling, failed;
     uint32_t count = 0, from = n->from;
-    size_t room;
-    int full;
+    size_t room = r->ops.room(r->ops.ctx, n->node);
+    int full = room == 0 && n->dirty > 1;
 
     if (n->dirty && delegated)
         n->adjacent_to_delegate = (uint8_t)advert_is_adjacent_to_delegate(r, n->node);
     delegated = delegated && n->adjacent_to_delegate;
-    if (!n->dirty && delegated && urgent == 0)
-        return; /* nothing is news for it */
-    room = r->ops.room(r->ops.ctx, n->node);
-    full = room == 0 && n->dirty > 1;
     if (n->dirty && !delegated && !full)
         failed = advert_collect(r, n, NULL, r->table.live_count, &count, &room);
     else
@@ -414,13 +410,15 @@ static void advert_drop_lapsed(struct phx__route *r, uint32_t node)
 static void advert_update_each(struct phx__route *r, int all)
 {
     uint32_t urgent = advert_sort_dirty(r);
+    int calm = urgent == 0 && r->delegate != PHX__NONE && !r->rtt.telling;
 
     r->pace.look = 0;
     r->mem->looks += r->nbr_count;
-    for (uint32_t i = 0; i < r->nbr_count; i++) {
-        if (all || r->nbrs[i].dirty)
-            advert_update(r, &r->nbrs[i], urgent);
-        r->pace.look |= r->nbrs[i].dirty != 0;
+    for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
+        if (!n->dirty && (!all || (calm && n->adjacent_to_delegate)))
+            continue; /* nothing is news for it */
+        advert_update(r, n, urgent);
+        r->pace.look |= n->dirty;
     }
     r->pace.news = r->pace.look;
 }

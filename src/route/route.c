@@ -161,17 +161,28 @@ static struct phx__route_loss *route_loss(const struct phx__route *r, uint32_t n
     return NULL;
 }
 
+/* Takes a node that all have lost out of a neighbourhood that is another than ours, or not known. */
+static void route_settle_other(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
+{
+    uint32_t but;
+
+    (void)phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but);
+    if (n->neighbourhood != 0 && but != node
+        && !phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS))
+        n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+}
+
 /* A loss is settled, untold: no neighbourhood has that node from now on, ours nor any neighbour's. */
 static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
 {
-    uint32_t node = l->node, but;
+    uint32_t node = l->node;
     uint64_t hash = phx__id_hash(&r->ids->at[node]);
 
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        (void)phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but);
-        if (n->neighbourhood != 0 && but != node
-            && !phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS))
+        if (n->gap.count > 0 || n->neighbourhood != r->neighbourhood)
+            route_settle_other(r, n, node);
+        else
             n->neighbourhood ^= hash;
         if (n->vague) { /* it may have settled this before we said that we have a link with it */
             r->pace.owed = n->shrank = 1;
@@ -726,7 +737,8 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     if (relinked ? route_relinked(r, nbr) : r->lost.leftover && phx__route_table_forget_nbr(&r->table, nbr, 1))
         return PHX_ENOMEM;
     for (uint32_t i = 0; i < r->nbr_count; i++)
-        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
+        if (r->nbrs[i].gap.count > 0)
+            (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
     n->node = nbr;
