@@ -401,7 +401,7 @@ static void advert_drop_lapsed(struct phx__route *r, uint32_t node)
 {
     if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
         return;
-    r->lost.leftover |= phx__route_table_forget_nbr(&r->table, node, 0) != 0;
+    r->lost.leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
     r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
     r->lapsed--;
 }

@@ -105,3 +105,41 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     n->claimed = r->lost.claimed;
     n->vague = r->lost.count > 0;
 }
+
+void phx__route_beat_due(struct phx__route *r, uint64_t now)
+{
+    uint64_t quiet = phx__route_quiet_at(r); /* what is held waits for links, not for news */
+    uint64_t lull = r->pace.linked_at + PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
+    uint64_t last = 0; /* nearly all neighbours have the same news to hear */
+    int known = 0;
+
+    for (uint32_t i = 0; now >= lull && r->pace.held && i < r->nbr_count; i++)
+        if (r->nbrs[i].held == 1) {
+            r->nbrs[i].held = 2;
+            r->ops.beat(r->ops.ctx, r->nbrs[i].node, (int)PHX__BEAT_REPLY);
+        }
+    r->pace.held &= now < lull;
+    if (now < quiet) {
+        phx__route_plan(r, now < lull ? lull : quiet);
+        return;
+    }
+    for (uint32_t v = 0; r->pace.choice && (v = r->table.at[v].live) != PHX__SELF; r->mem->looks++)
+        phx__route_share(r, v, now);
+    r->pace.choice = 0;
+    r->mem->looks += r->pace.owed ? r->nbr_count : 0;
+    for (uint32_t i = 0; r->pace.owed && i < r->nbr_count; i++) {
+        struct phx__route_nbr *n = &r->nbrs[i];
+        uint64_t news = n->claimed ^ r->lost.claimed;
+        int waits;
+        unsigned flags = (n->disagreed == 1 ? PHX__BEAT_REPLY : 0) | (n->shrank ? PHX__BEAT_SHRUNK : 0);
+        if (news != last)
+            known = phx__route_nbr(r, phx__map_get(&r->ids->places, last = news)) != NULL;
+        waits = n->claimed != 0 && known;
+        if ((news != 0 && !waits) || flags != 0)
+            r->ops.beat(r->ops.ctx, n->node, (int)flags);
+        n->shrank = 0;
+        if (n->disagreed == 1)
+            n->disagreed = 2;
+    }
+    r->pace.owed = 0;
+}

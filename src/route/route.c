@@ -472,6 +472,14 @@ static void route_self_entry(struct phx__route *r, const struct phx__entry *e, u
 
 /* ---- What comes in --------------------------------------------------------------------------- */
 
+static void route_count_offer(struct phx__route *r, uint32_t nbr, int by)
+{
+    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+
+    if (n != NULL)
+        n->offers += (uint32_t)by;
+}
+
 /* A new life of the owner voids the former one. The advertised hops stay, for the retraction that is due. */
 static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
 {
@@ -480,6 +488,8 @@ static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarn
     route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     for (uint32_t i = 0; d->advertised != NULL && i < d->advertised->count; i++)
         d->advertised->at[i].word.seq = d->advertised->at[i].word.card = 0;
+    for (const struct phx__offer *h = phx__route_table_offers(d), *end = h + d->offer_count; h < end; h++)
+        route_count_offer(r, h->nbr, -1);
     phx__route_table_drop_offers(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
     d->incarnation = incarnation;
@@ -546,12 +556,13 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
     uint8_t before = h != NULL ? h->hops : PHX__UNREACHABLE;
 
     if (e->hops == PHX__UNREACHABLE) {
-        phx__route_table_drop_offer(&r->table, d, nbr);
+        route_count_offer(r, nbr, -phx__route_table_drop_offer(&r->table, d, nbr));
         if (d->hops == PHX__UNREACHABLE && e->seq > d->seq)
             d->seq = e->seq;
     } else {
         if ((h = phx__route_table_make_offer(&r->table, d, nbr)) == NULL)
             return PHX_ENOMEM;
+        route_count_offer(r, nbr, before == PHX__UNREACHABLE);
         if (before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops)
             route_touch(r, node, now);
         h->seq = e->seq;
@@ -734,7 +745,7 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
     relinked = (d->flags & PHX__DEST_LAPSED) != 0;
-    if (relinked ? route_relinked(r, nbr) : r->lost.leftover && phx__route_table_forget_nbr(&r->table, nbr, 1))
+    if (relinked ? route_relinked(r, nbr) : r->lost.leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
     for (uint32_t i = 0; i < r->nbr_count; i++)
         if (r->nbrs[i].gap.count > 0)
@@ -760,27 +771,30 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     return route_hello(r, nbr, h, now);
 }
 
-/* A former neighbour's offer is void, and so is what others were to advertise because of it. 1: others may
- * have a way for us that is no longer than the one that went. */
-static int route_void(struct phx__route *r, uint32_t nbr, uint32_t node, uint64_t now)
+/* A former neighbour's offer is void, and so is what others were to advertise because of it: 1 if there was
+ * one. *behind: others may have a better way for us than what is left. */
+static uint32_t route_void(struct phx__route *r, uint32_t nbr, uint32_t node, int *behind, uint64_t now)
 {
-    const struct phx__dest *d = &r->table.at[node];
+    struct phx__dest *d = &r->table.at[node];
     uint8_t hops = d->hops;
 
+    r->mem->looks++;
     if (PHX__ROUTE_RULES(r))
         (void)PHX__ROUTE_RULE(r, lost(r, nbr, node, now));
-    if (PHX__ROUTE_RULES(r) || !phx__route_table_drop_offer(&r->table, &r->table.at[node], nbr))
+    if (PHX__ROUTE_RULES(r) || !phx__route_table_drop_offer(&r->table, d, nbr))
         return 0;
     phx__route_touch_loss(r, node, now);
     route_select(r, node, now);
-    return d->pos != PHX__TABLE_LOST && hops < d->hops;
+    *behind |= d->pos != PHX__TABLE_LOST && hops < d->hops;
+    return 1;
 }
 
 void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     struct phx__dest *d;
-    int behind;
+    uint32_t offers = n != NULL ? n->offers : 0;
+    int behind = 0;
 
     if (n == NULL)
         return;
@@ -800,11 +814,9 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         r->delegate = PHX__NONE;
         r->delegate_known = 0;
     }
-    behind = route_void(r, nbr, nbr, now);
-    for (uint32_t i = 0; (d->offered > 0 || PHX__ROUTE_RULES(r)) && (i = r->table.at[i].live) != PHX__SELF;) {
-        behind |= i != nbr && route_void(r, nbr, i, now);
-        r->mem->looks++;
-    }
+    offers -= route_void(r, nbr, nbr, &behind, now);
+    for (uint32_t i = 0; (offers > 0 || PHX__ROUTE_RULES(r)) && (i = r->table.at[i].live) != PHX__SELF;)
+        offers -= i != nbr && route_void(r, nbr, i, &behind, now);
     if (behind && !phx__route_table_has_left(d)) /* others may have a way for us */
         route_tell_loss(r, &r->lost.at[r->lost.count - 1], now);
 }
@@ -855,44 +867,6 @@ void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
     route_use(r, node, best, d->seq, d->hops, now);
 }
 
-static void route_beats_due(struct phx__route *r, uint64_t now)
-{
-    uint64_t quiet = phx__route_quiet_at(r); /* what is held waits for links, not for news */
-    uint64_t lull = r->pace.linked_at + PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
-    uint64_t last = 0; /* nearly all neighbours have the same news to hear */
-    int known = 0;
-
-    for (uint32_t i = 0; now >= lull && r->pace.held && i < r->nbr_count; i++)
-        if (r->nbrs[i].held == 1) {
-            r->nbrs[i].held = 2;
-            r->ops.beat(r->ops.ctx, r->nbrs[i].node, (int)PHX__BEAT_REPLY);
-        }
-    r->pace.held &= now < lull;
-    if (now < quiet) {
-        phx__route_plan(r, now < lull ? lull : quiet);
-        return;
-    }
-    for (uint32_t v = 0; r->pace.choice && (v = r->table.at[v].live) != PHX__SELF; r->mem->looks++)
-        phx__route_share(r, v, now);
-    r->pace.choice = 0;
-    r->mem->looks += r->pace.owed ? r->nbr_count : 0;
-    for (uint32_t i = 0; r->pace.owed && i < r->nbr_count; i++) {
-        struct phx__route_nbr *n = &r->nbrs[i];
-        uint64_t news = n->claimed ^ r->lost.claimed;
-        int waits;
-        unsigned flags = (n->disagreed == 1 ? PHX__BEAT_REPLY : 0) | (n->shrank ? PHX__BEAT_SHRUNK : 0);
-        if (news != last)
-            known = phx__route_nbr(r, phx__map_get(&r->ids->places, last = news)) != NULL;
-        waits = n->claimed != 0 && known;
-        if ((news != 0 && !waits) || flags != 0)
-            r->ops.beat(r->ops.ctx, n->node, (int)flags);
-        n->shrank = 0;
-        if (n->disagreed == 1)
-            n->disagreed = 2;
-    }
-    r->pace.owed = 0;
-}
-
 int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
@@ -900,10 +874,8 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
     if (d == NULL || (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED))
         || d->hops != PHX__UNREACHABLE || d->pos < PHX__TABLE_LOST || d->offer_count > 0)
         return 0;
-    if (!r->relay || PHX__ROUTE_RULES(r) || !phx__route_table_is_told(d))
-        return 1;
-    for (uint32_t i = 0; i < r->nbr_count; i++)
-        if (phx__route_table_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
+    for (uint32_t i = 0; r->relay && !PHX__ROUTE_RULES(r) && phx__route_table_is_told(d) && i < r->nbr_count;)
+        if (phx__route_table_word(d, r->nbrs[i++].node).hops != PHX__UNREACHABLE)
             return 0; /* there was no room yet to tell this neighbour */
     return 1;
 }
@@ -934,7 +906,6 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_rise(r, now);
     route_losses_due(r, now);
     route_ask_due(r, now);
-    route_beats_due(r, now);
     if (now < r->pace.forget_at)
         return PHX__NONE;
     r->mem->looks += r->table.capacity;

@@ -87,28 +87,17 @@ static uint32_t table_capacity(uint32_t need)
     return need <= 4 ? need : need + need / 2;
 }
 
-/* One more, or one less, is told to this neighbour: if nothing was left over the count is exact. */
-static void table_tell(struct phx__route_table *t, uint32_t nbr, int more)
-{
-    if (nbr < t->capacity && (more || t->at[nbr].told > 0))
-        t->at[nbr].told += more ? 1u : UINT32_MAX;
-}
-
 void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *d)
 {
-    struct phx__advertised_runs *runs = d->advertised;
-
-    for (uint32_t i = 0; runs != NULL && i < runs->count; i++)
-        for (uint32_t nbr = runs->at[i].first; nbr <= runs->at[i].last; nbr++)
-            table_tell(t, nbr, 0);
-    if (runs != NULL)
-        phx__mem_put(t->mem, runs, table_runs_size(runs->capacity));
+    if (d->advertised != NULL)
+        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
     d->advertised = NULL;
 }
 
 void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
 {
-    struct phx__dest *d = &t->at[node], was = *d;
+    struct phx__dest *d = &t->at[node];
+    uint32_t live = d->live;
 
     phx__route_table_drop_offers(t, d);
     phx__route_table_unadvertise(t, d);
@@ -119,8 +108,7 @@ void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
     d->hops = d->feasible_hops = PHX__UNREACHABLE;
     d->next = PHX__NONE;
     d->pos = PHX__TABLE_FAR;
-    d->live = was.live; /* rest takes it out */
-    d->told = was.told; /* others' */
+    d->live = live; /* rest takes it out */
 }
 
 /* ---- Offers ---------------------------------------------------------------------------------- */
@@ -196,7 +184,6 @@ struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struc
     if (table_grow_offers(t, d) != 0)
         return NULL;
     d->offer_count++;
-    t->at[nbr].offered++;
     h = phx__route_table_offers(d) + i;
     memmove(h + 1, h, (d->offer_count - 1u - i) * sizeof *h);
     memset(h, 0, sizeof *h);
@@ -212,7 +199,6 @@ int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d,
 
     if (h == NULL)
         return 0;
-    t->at[nbr].offered--;
     if (d->offer_count > 1)
         memmove(h, h + 1, (size_t)(list->at + d->offer_count - (h + 1)) * sizeof *h);
     if (d->offer_count-- == 2) {
@@ -225,8 +211,6 @@ int phx__route_table_drop_offer(struct phx__route_table *t, struct phx__dest *d,
 
 void phx__route_table_drop_offers(struct phx__route_table *t, struct phx__dest *d)
 {
-    for (uint32_t i = 0; i < d->offer_count; i++)
-        t->at[phx__route_table_offers(d)[i].nbr].offered--;
     if (d->offer_count > 1)
         phx__mem_put(t->mem, table_many(d), table_offers_size(table_many(d)->capacity));
     d->offer_count = 0;
@@ -347,23 +331,17 @@ int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, 
         n = table_append(out, n, nbr, nbr, word);
     for (i = at; i < end; i++)
         n = table_append(out, n, run[i].first > nbr ? run[i].first : nbr + 1, run[i].last, &run[i].word);
-    i = now != NULL;
-    if (table_splice(t, d, at, end, out, n) != 0)
-        return PHX_ENOMEM;
-    if (i != (word != NULL))
-        table_tell(t, nbr, word != NULL);
-    return 0;
+    return table_splice(t, d, at, end, out, n);
 }
 
-int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr, int left)
+int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
     int err = 0;
 
-    for (uint32_t v = 0, i = 0; i < t->live_count && (left || t->at[nbr].told > 0); i++, v = t->at[v].live) {
-        t->mem->looks++;
-        if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
+    t->mem->looks += t->live_count;
+    for (uint32_t v = 0, i = 0; i < t->live_count; i++, v = t->at[v].live)
+        if (t->at[v].advertised != NULL && phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
             err = PHX_ENOMEM;
-    }
     return err;
 }
 

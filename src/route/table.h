@@ -80,7 +80,6 @@ struct phx__dest {
     uint32_t card_version;
     uint32_t seq, next; /* of the route in use */
     uint32_t feasible_seq;
-    uint32_t offered, told; /* as a neighbour: how many destinations it offers, and of how many it was told */
     uint16_t offer_count;
     uint16_t pos;          /* in the list of neighbours; or PHX__TABLE_*: not a neighbour */
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
@@ -133,9 +132,8 @@ PHX_PRIVATE int phx__route_table_advertise(struct phx__route_table *t, struct ph
                                            const struct phx__advertised *word);
 /* Forgets what was advertised of a destination that is unreachable, as all know. */
 PHX_PRIVATE void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *d);
-/* Forgets what was advertised to a neighbour, of every destination. 0, or PHX_ENOMEM: not of all. left: some
- * may be there that is not counted, of a node that had this index. */
-PHX_PRIVATE int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr, int left);
+/* Forgets what was advertised to a neighbour, of every destination. 0, or PHX_ENOMEM: not of all. */
+PHX_PRIVATE int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr);
 
 /* The request for this destination; NULL: none. */
 PHX_PRIVATE struct phx__ask *phx__route_table_asked(const struct phx__route_table *t, uint32_t node);
