@@ -997,9 +997,7 @@ struct os_world {
     uint32_t slots_capacity;
     uint32_t start; /* where the next look begins, for fairness */
 #endif
-    int queue;      /* of epoll or kqueue */
-    uint8_t *known; /* epoll, by descriptor: it was watched when we last looked */
-    uint32_t known_capacity;
+    int queue; /* of epoll or kqueue */
 };
 
 union os_sockaddr {
@@ -3080,7 +3078,6 @@ struct phx__post_transit {
     struct phx__slices queue;
     uint32_t frames;
     struct phx__block *tail;
-    uint32_t tail_size;
 };
 
 /* Mailboxes whose owner a peer is. */
@@ -5370,7 +5367,7 @@ struct phx__block *phx__buf_block_tail(struct phx__mem *mem, struct phx__block *
                                        size_t most)
 {
     struct phx__block *b = *tail;
-    size_t size = b == NULL ? BUF_TAIL_FIRST : PHX__MIN(2 * b->capacity, most);
+    size_t size = PHX__MIN(b == NULL ? BUF_TAIL_FIRST : 2 * b->capacity, most);
 
     if (b != NULL && b->refs == 1)
         b->used = 0; /* nobody needs what is in it any more */
@@ -7113,32 +7110,22 @@ int phx__os_poll_open(struct os_world *w)
     return w->queue < 0 ? phx__os_poll_error(errno) : 0;
 }
 
-/* Adding what is watched and changing what is not are errors. A byte for each descriptor says which to try
- * first, and is believed no further than that: a number may have got another owner since, in the host's
- * hands, and then the other one is right. */
+/* Changing what is not watched is an error, so that a handle costs one call more once: which ones are watched
+ * the kernel knows best, as a number may have got another owner in the host's hands. */
 int phx__os_poll_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
-    uint32_t i = (uint32_t)handle;
-    int first = i < w->known_capacity && w->known[i] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
     struct epoll_event e = { .data = { .fd = handle } };
     e.events = (events & PHX_READ ? (uint32_t)EPOLLIN : 0) | (events & PHX_WRITE ? (uint32_t)EPOLLOUT : 0);
-    if (i < w->known_capacity)
-        w->known[i] = events != 0;
     if (events == 0) {
         /* Deleting is not the same as no events: errors are reported as long as it is registered. */
         if (epoll_ctl(w->queue, EPOLL_CTL_DEL, handle, &e) == 0 || errno == ENOENT)
             return 0;
         return phx__os_poll_error(errno);
     }
-    if (epoll_ctl(w->queue, first, handle, &e) != 0
-        && ((errno != ENOENT && errno != EEXIST)
-            || epoll_ctl(w->queue, EPOLL_CTL_ADD + EPOLL_CTL_MOD - first, handle, &e) != 0))
+    if (epoll_ctl(w->queue, EPOLL_CTL_MOD, handle, &e) != 0
+        && (errno != ENOENT || epoll_ctl(w->queue, EPOLL_CTL_ADD, handle, &e) != 0))
         return errno == EPERM || errno == ELOOP ? PHX_EINVAL : phx__os_poll_error(errno); /* no stream */
-    /* Without memory for it each change costs a call more. */
-    if (i >= w->known_capacity
-        && phx__mem_grow(w->mem, &w->known, &w->known_capacity, i + 1, sizeof *w->known) == 0)
-        w->known[i] = 1;
     return 0;
 }
 
@@ -7228,7 +7215,6 @@ void phx__os_poll_close(struct os_world *w)
 {
     if (w->queue >= 0)
         close(w->queue);
-    phx__mem_put(w->mem, w->known, w->known_capacity);
 }
 
 #endif
@@ -9239,20 +9225,15 @@ const char *phx__tls_why(const struct phx__tls *t)
 PHX__APART int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size,
                                     struct phx__writer *w)
 {
-    struct phx__block *b = l->out.tail;
+    struct phx__block *b;
 
     phx__buf_writer_init(w, NULL, 0);
     if (l->state == PHX__LINK_CLOSED)
         return PHX_ERESET;
     if (l->out.control.bytes + l->out.news.bytes > OUT_CONTROL_MAX + s->table)
         return PHX_ENOMEM;
-    if (b == NULL || b->capacity - b->used < size) {
-        b = phx__buf_block_new(s->mem, size > OUT_TAIL ? size : OUT_TAIL);
-        if (b == NULL)
-            return PHX_ENOMEM;
-        phx__buf_block_drop(l->out.tail);
-        l->out.tail = b;
-    }
+    if ((b = phx__buf_block_tail(s->mem, &l->out.tail, size, OUT_TAIL)) == NULL)
+        return PHX_ENOMEM;
     phx__buf_writer_init(w, b->data + b->used, b->capacity - b->used);
     return 0;
 }
@@ -9382,11 +9363,8 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
         n = dry ? 0 : out_send(s, l);
         if (n == 0) {
             o->dry = 1;
-            if (o->stream.bytes > 0 || o->tail == NULL || o->tail->refs > 1)
-                return 0;
-            /* All is written: the block is used again, unless it is large: an idle link keeps little. */
-            o->tail->used = 0;
-            if (o->tail->capacity > OUT_TAIL) {
+            /* All is written. A large block goes: an idle link keeps little. */
+            if (o->tail != NULL && o->tail->refs == 1 && o->tail->capacity > OUT_TAIL) {
                 phx__buf_block_drop(o->tail);
                 o->tail = NULL;
             }
@@ -17150,14 +17128,16 @@ void phx__post_store_free(struct phx__post_store *s)
     phx__post_store_init(s, s->mem);
 }
 
+PHX__APART static struct phx__box *store_look(struct phx__post_store *s, uint64_t name)
+{
+    uint32_t i = phx__map_get(&s->index, name);
+
+    return i == UINT32_MAX ? NULL : (s->recent = s->boxes[i]);
+}
+
 struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name)
 {
-    uint32_t i;
-
-    if (s->recent != NULL && s->recent->name == name)
-        return s->recent;
-    i = s->count == 0 ? UINT32_MAX : phx__map_get(&s->index, name);
-    return i == UINT32_MAX ? NULL : (s->recent = s->boxes[i]);
+    return s->recent != NULL && s->recent->name == name ? s->recent : store_look(s, name);
 }
 
 struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name)
@@ -17817,14 +17797,14 @@ static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
     phx__buf_slices_free(&peer->transit.queue);
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = NULL;
-    peer->transit.frames = peer->transit.tail_size = 0;
+    peer->transit.frames = 0;
 }
 
-/* Where a frame in transit to peer can be written, or NULL. Then sched_queued queues it: 0 or PHX_ENOMEM. */
+/* Where a frame in transit to peer can be written, or NULL. Then sched_enqueue takes it in. */
 static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size)
 {
-    size_t capacity = peer->transit.tail_size == 0 ? SCHED_BLOCK_FIRST : peer->transit.tail_size;
     struct phx__block *b = peer->transit.tail;
+    size_t capacity = b == NULL ? SCHED_BLOCK_FIRST : PHX__MIN(2 * b->capacity, SCHED_BLOCK_MOST);
     int fits, shrinks = 0;
 
     if (peer->transit.queue.bytes + size > 2 * p->limits.window
@@ -17841,30 +17821,25 @@ static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, siz
         return fits ? peer->transit.tail->data + peer->transit.tail->used : NULL;
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = b;
-    peer->transit.tail_size = (uint32_t)(capacity < SCHED_BLOCK_MOST / 2 ? capacity * 2 : SCHED_BLOCK_MOST);
     return b->data;
 }
 
+/* Of the tail's bytes, or of another block's that is held. 0 or PHX_ENOMEM. */
 static int sched_enqueue(struct phx__post *p, struct phx__post_peer *peer, struct phx__block *b,
                          const uint8_t *at, size_t size)
 {
     if (phx__buf_slices_push(&peer->transit.queue, b, at, size) != 0)
         return PHX_ENOMEM;
+    if (b == peer->transit.tail) {
+        b->used += size;
+        p->transit.copied += size;
+    }
     peer->transit.frames++;
     p->transit.bytes += size;
     p->counters.relayed_frames++;
     p->counters.relayed_bytes += size;
     phx__post_sched_rest(p, peer);
     phx__post_sched_list(p, &peer->transit.source);
-    return 0;
-}
-
-static int sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at, size_t size)
-{
-    if (sched_enqueue(p, peer, peer->transit.tail, at, size) != 0)
-        return PHX_ENOMEM;
-    peer->transit.tail->used += size;
-    p->transit.copied += size;
     return 0;
 }
 
@@ -17900,7 +17875,7 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
         return PHX_ELIMIT;
     memcpy(to, frame, size);
     to[PHX__DATA_HOPS] = (uint8_t)(f->hops - 1);
-    return sched_queued(p, peer, to, size);
+    return sched_enqueue(p, peer, peer->transit.tail, to, size);
 }
 
 void phx__post_sched_forward(struct phx__post *p, struct phx__post_peer *peer, const struct phx__frame *f,
@@ -17930,7 +17905,7 @@ void phx__post_sched_forward(struct phx__post *p, struct phx__post_peer *peer, c
     phx__wire_data_end_cast(&w, start, f->flags, &d);
     phx__buf_put_bytes(&w, c->common.payload, c->common.size);
     PHX_ASSERT(!w.bad);
-    p->counters.dropped += sched_queued(p, peer, to, w.size) != 0;
+    p->counters.dropped += sched_enqueue(p, peer, peer->transit.tail, to, w.size) != 0;
 }
 
 /* ---- Emitting */
@@ -18467,8 +18442,12 @@ static void box_idle(struct phx__post *p, struct phx__box *b)
 
     b->life_count = 0;
     b->idle_since = *p->ops.now;
-    phx__post_store_move(&p->store, b, b->peer != NULL ? PHX__BOX_FLOWING : PHX__BOX_LOCAL,
-                         b->peer != NULL ? &b->peer->boxes.idle : NULL);
+    b->state = PHX__BOX_LOCAL;
+    phx__ring_del(&b->link);
+    if (b->peer != NULL) {
+        b->state = PHX__BOX_FLOWING;
+        phx__ring_add(&b->peer->boxes.idle, &b->link);
+    }
     phx__ring_add(&p->boxes.idle, &b->age);
     p->boxes.idle_count++;
     for (int i = 0; i < 2 && (surplus = box_surplus(p)) != NULL; i++)
@@ -18877,9 +18856,7 @@ static int box_note_flow(struct phx__post *p, struct phx__post_peer *peer, uint6
         if (r->token != token)
             continue;
         found = 1;
-        at->queued = NULL;
-        at->node = peer->node;
-        at->number = o->base + i;
+        *at = (struct phx__token_at){NULL, peer->node, 0, o->base + i};
     }
     peer->noted = o->sweeps;
     return found;
@@ -18988,10 +18965,10 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
         phx__post_box_emptied(p, b);
 }
 
-/* A search of n messages for expired ones is repeated after n microseconds at the earliest. */
+/* A search of n messages for expired ones is repeated after 4 n us at the earliest: a hundredth of a core. */
 static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, uint64_t searched)
 {
-    return PHX__MAX(earliest, *p->ops.now + searched);
+    return PHX__MAX(earliest, *p->ops.now + 4 * searched);
 }
 
 /* What its messages waited for when their time was over. */
@@ -19294,15 +19271,12 @@ PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
 
         if (b->peer != peer)
             continue;
-        box_set_owner(p, b, NULL);
         b->returned = b->moved = 0;
         b->last_returned = NULL;
-        if (b->head == NULL) {
+        box_hold(p, b);
+        box_look_again(p);
+        if (b->head == NULL)
             phx__post_box_emptied(p, b);
-        } else {
-            box_hold(p, b);
-            box_look_again(p);
-        }
     }
     phx__post_sched_free(p, peer);
 }
@@ -20238,8 +20212,7 @@ PHX__COLD static void recv_land_mixed(struct phx__post *p, const struct phx__flo
     do {
         struct phx__box *b = phx__post_store_find(&p->store, m.to);
 
-        if (i++ < place)
-            b->retry_us = 0;
+        b->retry_us = i++ < place ? 0 : b->retry_us;
         phx__post_box_landed(p, b);
     } while (phx__post_flow_message_next(&m));
 }
@@ -20507,14 +20480,12 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
 /* Joins the last frame to the owner of a name that a message went to before. Needs no memory. 1, or 0. */
 static int post_join(struct phx__post *p, const struct phx_outgoing *m)
 {
-    struct phx__box *b = p->store.recent;
-    struct phx__post_peer *peer;
+    struct phx__box *b = phx__post_store_find(&p->store, m->to);
+    struct phx__post_peer *peer = b == NULL ? NULL : b->peer;
     size_t size;
     uint8_t *to;
 
-    if ((b == NULL || b->name != m->to) && (b = phx__post_store_find(&p->store, m->to)) == NULL)
-        return 0;
-    if ((peer = b->peer) == NULL || peer->out.open.box == NULL
+    if (peer == NULL || peer->out.open.box == NULL
         || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
         || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
         return 0;

@@ -299,7 +299,7 @@ struct phx__block *phx__buf_block_tail(struct phx__mem *mem, struct phx__block *
                                        size_t most)
 {
     struct phx__block *b = *tail;
-    size_t size = b == NULL ? BUF_TAIL_FIRST : PHX__MIN(2 * b->capacity, most);
+    size_t size = PHX__MIN(b == NULL ? BUF_TAIL_FIRST : 2 * b->capacity, most);
 
     if (b != NULL && b->refs == 1)
         b->used = 0; /* nobody needs what is in it any more */

@@ -35,20 +35,15 @@
 PHX__APART int phx__link_out_control(struct phx__link_set *s, struct phx__link *l, size_t size,
                                     struct phx__writer *w)
 {
-    struct phx__block *b = l->out.tail;
+    struct phx__block *b;
 
     phx__buf_writer_init(w, NULL, 0);
     if (l->state == PHX__LINK_CLOSED)
         return PHX_ERESET;
     if (l->out.control.bytes + l->out.news.bytes > OUT_CONTROL_MAX + s->table)
         return PHX_ENOMEM;
-    if (b == NULL || b->capacity - b->used < size) {
-        b = phx__buf_block_new(s->mem, size > OUT_TAIL ? size : OUT_TAIL);
-        if (b == NULL)
-            return PHX_ENOMEM;
-        phx__buf_block_drop(l->out.tail);
-        l->out.tail = b;
-    }
+    if ((b = phx__buf_block_tail(s->mem, &l->out.tail, size, OUT_TAIL)) == NULL)
+        return PHX_ENOMEM;
     phx__buf_writer_init(w, b->data + b->used, b->capacity - b->used);
     return 0;
 }
@@ -178,11 +173,8 @@ int phx__link_out_write(struct phx__link_set *s, struct phx__link *l, size_t lim
         n = dry ? 0 : out_send(s, l);
         if (n == 0) {
             o->dry = 1;
-            if (o->stream.bytes > 0 || o->tail == NULL || o->tail->refs > 1)
-                return 0;
-            /* All is written: the block is used again, unless it is large: an idle link keeps little. */
-            o->tail->used = 0;
-            if (o->tail->capacity > OUT_TAIL) {
+            /* All is written. A large block goes: an idle link keeps little. */
+            if (o->tail != NULL && o->tail->refs == 1 && o->tail->capacity > OUT_TAIL) {
                 phx__buf_block_drop(o->tail);
                 o->tail = NULL;
             }

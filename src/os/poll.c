@@ -85,32 +85,22 @@ int phx__os_poll_open(struct os_world *w)
     return w->queue < 0 ? phx__os_poll_error(errno) : 0;
 }
 
-/* Adding what is watched and changing what is not are errors. A byte for each descriptor says which to try
- * first, and is believed no further than that: a number may have got another owner since, in the host's
- * hands, and then the other one is right. */
+/* Changing what is not watched is an error, so that a handle costs one call more once: which ones are watched
+ * the kernel knows best, as a number may have got another owner in the host's hands. */
 int phx__os_poll_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
-    uint32_t i = (uint32_t)handle;
-    int first = i < w->known_capacity && w->known[i] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
     struct epoll_event e = { .data = { .fd = handle } };
     e.events = (events & PHX_READ ? (uint32_t)EPOLLIN : 0) | (events & PHX_WRITE ? (uint32_t)EPOLLOUT : 0);
-    if (i < w->known_capacity)
-        w->known[i] = events != 0;
     if (events == 0) {
         /* Deleting is not the same as no events: errors are reported as long as it is registered. */
         if (epoll_ctl(w->queue, EPOLL_CTL_DEL, handle, &e) == 0 || errno == ENOENT)
             return 0;
         return phx__os_poll_error(errno);
     }
-    if (epoll_ctl(w->queue, first, handle, &e) != 0
-        && ((errno != ENOENT && errno != EEXIST)
-            || epoll_ctl(w->queue, EPOLL_CTL_ADD + EPOLL_CTL_MOD - first, handle, &e) != 0))
+    if (epoll_ctl(w->queue, EPOLL_CTL_MOD, handle, &e) != 0
+        && (errno != ENOENT || epoll_ctl(w->queue, EPOLL_CTL_ADD, handle, &e) != 0))
         return errno == EPERM || errno == ELOOP ? PHX_EINVAL : phx__os_poll_error(errno); /* no stream */
-    /* Without memory for it each change costs a call more. */
-    if (i >= w->known_capacity
-        && phx__mem_grow(w->mem, &w->known, &w->known_capacity, i + 1, sizeof *w->known) == 0)
-        w->known[i] = 1;
     return 0;
 }
 
@@ -200,7 +190,6 @@ void phx__os_poll_close(struct os_world *w)
 {
     if (w->queue >= 0)
         close(w->queue);
-    phx__mem_put(w->mem, w->known, w->known_capacity);
 }
 
 #endif

@@ -49,9 +49,7 @@ struct os_world {
     uint32_t slots_capacity;
     uint32_t start; /* where the next look begins, for fairness */
 #endif
-    int queue;      /* of epoll or kqueue */
-    uint8_t *known; /* epoll, by descriptor: it was watched when we last looked */
-    uint32_t known_capacity;
+    int queue; /* of epoll or kqueue */
 };
 
 union os_sockaddr {

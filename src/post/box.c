@@ -159,8 +159,12 @@ static void box_idle(struct phx__post *p, struct phx__box *b)
 
     b->life_count = 0;
     b->idle_since = *p->ops.now;
-    phx__post_store_move(&p->store, b, b->peer != NULL ? PHX__BOX_FLOWING : PHX__BOX_LOCAL,
-                         b->peer != NULL ? &b->peer->boxes.idle : NULL);
+    b->state = PHX__BOX_LOCAL;
+    phx__ring_del(&b->link);
+    if (b->peer != NULL) {
+        b->state = PHX__BOX_FLOWING;
+        phx__ring_add(&b->peer->boxes.idle, &b->link);
+    }
     phx__ring_add(&p->boxes.idle, &b->age);
     p->boxes.idle_count++;
     for (int i = 0; i < 2 && (surplus = box_surplus(p)) != NULL; i++)
@@ -569,9 +573,7 @@ static int box_note_flow(struct phx__post *p, struct phx__post_peer *peer, uint6
         if (r->token != token)
             continue;
         found = 1;
-        at->queued = NULL;
-        at->node = peer->node;
-        at->number = o->base + i;
+        *at = (struct phx__token_at){NULL, peer->node, 0, o->base + i};
     }
     peer->noted = o->sweeps;
     return found;
@@ -680,10 +682,10 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
         phx__post_box_emptied(p, b);
 }
 
-/* A search of n messages for expired ones is repeated after n microseconds at the earliest. */
+/* A search of n messages for expired ones is repeated after 4 n us at the earliest: a hundredth of a core. */
 static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, uint64_t searched)
 {
-    return PHX__MAX(earliest, *p->ops.now + searched);
+    return PHX__MAX(earliest, *p->ops.now + 4 * searched);
 }
 
 /* What its messages waited for when their time was over. */
@@ -986,15 +988,12 @@ PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
 
         if (b->peer != peer)
             continue;
-        box_set_owner(p, b, NULL);
         b->returned = b->moved = 0;
         b->last_returned = NULL;
-        if (b->head == NULL) {
+        box_hold(p, b);
+        box_look_again(p);
+        if (b->head == NULL)
             phx__post_box_emptied(p, b);
-        } else {
-            box_hold(p, b);
-            box_look_again(p);
-        }
     }
     phx__post_sched_free(p, peer);
 }

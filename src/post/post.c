@@ -74,14 +74,12 @@ static int post_submit(struct phx__post *p, struct phx__post_way *way, const str
 /* Joins the last frame to the owner of a name that a message went to before. Needs no memory. 1, or 0. */
 static int post_join(struct phx__post *p, const struct phx_outgoing *m)
 {
-    struct phx__box *b = p->store.recent;
-    struct phx__post_peer *peer;
+    struct phx__box *b = phx__post_store_find(&p->store, m->to);
+    struct phx__post_peer *peer = b == NULL ? NULL : b->peer;
     size_t size;
     uint8_t *to;
 
-    if ((b == NULL || b->name != m->to) && (b = phx__post_store_find(&p->store, m->to)) == NULL)
-        return 0;
-    if ((peer = b->peer) == NULL || peer->out.open.box == NULL
+    if (peer == NULL || peer->out.open.box == NULL
         || b->state != PHX__BOX_FLOWING || b->version != *p->ops.version || m->token != 0
         || m->time_limit_us != 0 || m->release != NULL || m->iov_count != 1 || m->iov == NULL)
         return 0;

@@ -750,8 +750,7 @@ PHX__COLD static void recv_land_mixed(struct phx__post *p, const struct phx__flo
     do {
         struct phx__box *b = phx__post_store_find(&p->store, m.to);
 
-        if (i++ < place)
-            b->retry_us = 0;
+        b->retry_us = i++ < place ? 0 : b->retry_us;
         phx__post_box_landed(p, b);
     } while (phx__post_flow_message_next(&m));
 }

@@ -302,14 +302,14 @@ static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
     phx__buf_slices_free(&peer->transit.queue);
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = NULL;
-    peer->transit.frames = peer->transit.tail_size = 0;
+    peer->transit.frames = 0;
 }
 
-/* Where a frame in transit to peer can be written, or NULL. Then sched_queued queues it: 0 or PHX_ENOMEM. */
+/* Where a frame in transit to peer can be written, or NULL. Then sched_enqueue takes it in. */
 static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, size_t size)
 {
-    size_t capacity = peer->transit.tail_size == 0 ? SCHED_BLOCK_FIRST : peer->transit.tail_size;
     struct phx__block *b = peer->transit.tail;
+    size_t capacity = b == NULL ? SCHED_BLOCK_FIRST : PHX__MIN(2 * b->capacity, SCHED_BLOCK_MOST);
     int fits, shrinks = 0;
 
     if (peer->transit.queue.bytes + size > 2 * p->limits.window
@@ -326,30 +326,25 @@ static uint8_t *sched_room(struct phx__post *p, struct phx__post_peer *peer, siz
         return fits ? peer->transit.tail->data + peer->transit.tail->used : NULL;
     phx__buf_block_drop(peer->transit.tail);
     peer->transit.tail = b;
-    peer->transit.tail_size = (uint32_t)(capacity < SCHED_BLOCK_MOST / 2 ? capacity * 2 : SCHED_BLOCK_MOST);
     return b->data;
 }
 
+/* Of the tail's bytes, or of another block's that is held. 0 or PHX_ENOMEM. */
 static int sched_enqueue(struct phx__post *p, struct phx__post_peer *peer, struct phx__block *b,
                          const uint8_t *at, size_t size)
 {
     if (phx__buf_slices_push(&peer->transit.queue, b, at, size) != 0)
         return PHX_ENOMEM;
+    if (b == peer->transit.tail) {
+        b->used += size;
+        p->transit.copied += size;
+    }
     peer->transit.frames++;
     p->transit.bytes += size;
     p->counters.relayed_frames++;
     p->counters.relayed_bytes += size;
     phx__post_sched_rest(p, peer);
     phx__post_sched_list(p, &peer->transit.source);
-    return 0;
-}
-
-static int sched_queued(struct phx__post *p, struct phx__post_peer *peer, uint8_t *at, size_t size)
-{
-    if (sched_enqueue(p, peer, peer->transit.tail, at, size) != 0)
-        return PHX_ENOMEM;
-    peer->transit.tail->used += size;
-    p->transit.copied += size;
     return 0;
 }
 
@@ -385,7 +380,7 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
         return PHX_ELIMIT;
     memcpy(to, frame, size);
     to[PHX__DATA_HOPS] = (uint8_t)(f->hops - 1);
-    return sched_queued(p, peer, to, size);
+    return sched_enqueue(p, peer, peer->transit.tail, to, size);
 }
 
 void phx__post_sched_forward(struct phx__post *p, struct phx__post_peer *peer, const struct phx__frame *f,
@@ -415,7 +410,7 @@ void phx__post_sched_forward(struct phx__post *p, struct phx__post_peer *peer, c
     phx__wire_data_end_cast(&w, start, f->flags, &d);
     phx__buf_put_bytes(&w, c->common.payload, c->common.size);
     PHX_ASSERT(!w.bad);
-    p->counters.dropped += sched_queued(p, peer, to, w.size) != 0;
+    p->counters.dropped += sched_enqueue(p, peer, peer->transit.tail, to, w.size) != 0;
 }
 
 /* ---- Emitting */

@@ -82,7 +82,6 @@ struct phx__post_transit {
     struct phx__slices queue;
     uint32_t frames;
     struct phx__block *tail;
-    uint32_t tail_size;
 };
 
 /* Mailboxes whose owner a peer is. */

@@ -51,14 +51,16 @@ void phx__post_store_free(struct phx__post_store *s)
     phx__post_store_init(s, s->mem);
 }
 
+PHX__APART static struct phx__box *store_look(struct phx__post_store *s, uint64_t name)
+{
+    uint32_t i = phx__map_get(&s->index, name);
+
+    return i == UINT32_MAX ? NULL : (s->recent = s->boxes[i]);
+}
+
 struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name)
 {
-    uint32_t i;
-
-    if (s->recent != NULL && s->recent->name == name)
-        return s->recent;
-    i = s->count == 0 ? UINT32_MAX : phx__map_get(&s->index, name);
-    return i == UINT32_MAX ? NULL : (s->recent = s->boxes[i]);
+    return s->recent != NULL && s->recent->name == name ? s->recent : store_look(s, name);
 }
 
 struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name)

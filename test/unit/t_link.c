@@ -565,7 +565,7 @@ static void test_turns(void)
     begin();
     check(meet() == 0 && is_up() && phx__link_out_write(&sides[0].set, &sides[0].link, SIZE_MAX) == 0,
           "a link");
-    ok(o->tail != NULL && o->tail->capacity == 2048 && o->tail->used == 0, "2 KiB");
+    ok(o->tail != NULL && o->tail->capacity == 2048 && o->tail->refs == 1, "2 KiB");
     queue(PHX__UPDATE, 65536);
     ok(o->control.bytes == 65536 && o->news.bytes == 0 && o->tail->capacity == 65536, "64 KiB in one");
     queue(PHX__UPDATE, 100);
@@ -579,7 +579,10 @@ static void test_turns(void)
     queue(PHX__BEAT, 50);
     ok(o->tail->used == 50, "and there is another");
     check(phx__link_out_write(&sides[0].set, &sides[0].link, SIZE_MAX) == 0 && o->dry, "all is written");
-    ok(o->tail != NULL && o->tail->capacity == 2048 && o->tail->used == 0, "which is kept");
+    ok(o->tail != NULL && o->tail->capacity == 2048 && o->tail->refs == 1, "which is kept");
+    queue(PHX__BEAT, 50);
+    ok(o->tail->capacity == 2048 && o->tail->used == 50, "and filled again from its beginning");
+    check(phx__link_out_write(&sides[0].set, &sides[0].link, SIZE_MAX) == 0 && o->dry, "so is that");
     queue(PHX__SUMMARY, 2049);
     check(phx__link_out_write(&sides[0].set, &sides[0].link, SIZE_MAX) == 0 && o->dry, "all is written");
     ok(o->tail == NULL, "a larger one is not");

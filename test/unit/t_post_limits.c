@@ -586,6 +586,27 @@ static void test_no_limit(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static void test_searches(void)
+{
+    /* Goal: after a search of n messages for expired ones there is no other for 4 n microseconds, however
+     * close the next limit is. Method: messages to a name that nobody has, with limits 10 us apart. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    uint32_t i;
+
+    for (i = 0; i < 500; i++)
+        check(send_size(n, 9, 10, 0, 1000 + 10 * i, 0) == 0, "sent");
+    w->now += 1000;
+    phx__post_box_due(&n->post, PHX__TIMER_POST_HOLD, 0);
+    ok(n->post.store.queued > 400 && n->post.store.queued < 500
+           && n->post.boxes.expire_at == w->now + 4 * (uint64_t)n->post.store.queued,
+       "%u are left, and rest for %u us", (unsigned)n->post.store.queued,
+       (unsigned)(n->post.boxes.expire_at - w->now));
+    turns(w, 10, 1000);
+    ok(n->post.store.queued == 0, "in the end all are over");
+    ok(world_free(w), "no byte leaked");
+}
+
 static void test_hurry(void)
 {
     /* Goal: an ack that somebody waits for goes with the first data of the other direction, and one that
@@ -939,6 +960,7 @@ int main(void)
     test_owned_room();
     test_patience();
     test_no_limit();
+    test_searches();
     test_hurry();
     test_begin_memory();
     test_free_waiters();

@@ -162,8 +162,12 @@ static void model_hear(struct world *w, int i, int of, int reborn)
 
 static void model_die(struct world *w, const struct phx__post_limits *limits)
 {
-    int i = (int)below(w, NODES), k, quick = (int)below(w, 2);
+    int i = (int)below(w, NODES), k, quick = (int)below(w, 2), others = 0;
 
+    for (k = 0; k < NODES; k++)
+        others += k != i && !w->dead[k];
+    if (others == 0) /* somebody is to hold the names in the end */
+        return;
     if (!w->dead[i]) {
         model_kill(w, i);
         for (k = 0; k < NODES && !quick; k++)
@@ -313,7 +317,7 @@ static int model_end(struct world *w)
         for (k = 0; k < NODES; k++)
             if (i != k && !w->dead[i] && !w->dead[k])
                 route(w, i, k, k);
-    for (i = 0; i < 20000 && (i < 3000 || !is_idle(w)); i++) { /* where others are slow, a flow asks late */
+    for (i = 0; i < 3000; i++) {
         late_acks(w);
         turn(w, 1000, 4u << 20);
         w->now += 2000;
