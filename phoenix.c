@@ -1658,6 +1658,8 @@ PHX_PRIVATE void phx__route_table_drop_offers(struct phx__route_table *t, struct
 /* What was advertised to a neighbour; NULL: nothing. Moves as offers do. */
 PHX_PRIVATE const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d,
                                                                       uint32_t nbr);
+/* Is there a neighbour to which a way was advertised? */
+PHX_PRIVATE int phx__route_table_is_told(const struct phx__dest *d);
 /* The same, or that nothing was. */
 PHX_PRIVATE struct phx__advertised phx__route_table_word(const struct phx__dest *d, uint32_t nbr);
 /* Sets what was advertised to a neighbour; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */
@@ -1782,6 +1784,7 @@ struct phx__route_nbr {
     uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
     uint32_t leads_to;   /* scratch */
     struct phx__route_rtt_link rtt;
+    uint32_t offers;     /* how many destinations it offers a way to */
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
     uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
@@ -1822,7 +1825,8 @@ struct phx__route_pace {
     int busy;              /* messages are under way, which is set from outside */
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
-    int quiet_due;         /* beats are owed to neighbours once the table is quiet */
+    int choice;            /* once the table is quiet: some destination has ways to choose from */
+    int owed, held;        /* .. beats may be owed to neighbours; some neighbour's entries are held back */
     uint64_t linked_at;    /* when a link last came */
     uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
@@ -1930,6 +1934,8 @@ PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
  * ours, and took back the way that it had. */
 PHX_PRIVATE int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node);
 PHX_PRIVATE void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
+/* Beats that were put off until no link comes, or until the table is quiet. */
+PHX_PRIVATE void phx__route_beat_due(struct phx__route *r, uint64_t now);
 
 /* ---- advert.c */
 
@@ -3829,6 +3835,7 @@ struct phx__links {
     struct phx__map handles;        /* handle -> slot or listener */
     uint32_t last_ready, predicted; /* slot of the link that was ready last; right predictions in a row */
     uint64_t waited_at;             /* when the last wait() was called */
+    int parked;                     /* 1: hellos may wait for an own dial */
     uint32_t waiting, turn; /* links for which there was no time, and the slot that had some last */
 };
 
@@ -4811,10 +4818,12 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
 
 PHX__COLD void phx__timer_fit(struct phx__timers *t)
 {
+    uint32_t was = t->count;
+
     while (t->count > 0 && TIMER_KIND(&t->at[t->count - 1]) == TIMER_DROPPED)
         t->count--;
-    t->free_list = PHX__NONE;
-    for (uint32_t h = t->count; h-- > 0;) {
+    t->free_list = t->count < was ? PHX__NONE : t->free_list;
+    for (uint32_t h = t->count < was ? t->count : 0; h-- > 0;) {
         if (TIMER_KIND(&t->at[h]) != TIMER_DROPPED)
             continue;
         t->at[h].position = t->free_list;
@@ -10658,6 +10667,14 @@ struct phx__advertised phx__route_table_word(const struct phx__dest *d, uint32_t
     return t != NULL ? *t : nothing;
 }
 
+int phx__route_table_is_told(const struct phx__dest *d)
+{
+    for (uint32_t i = 0; i < table_run_count(d); i++)
+        if (d->advertised->at[i].word.hops != PHX__UNREACHABLE)
+            return 1;
+    return 0;
+}
+
 static int table_same(const struct phx__advertised *a, const struct phx__advertised *b)
 {
     return a->seq == b->seq && a->card == b->card && a->want == b->want && a->hops == b->hops
@@ -10743,7 +10760,7 @@ int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 
     t->mem->looks += t->live_count;
     for (uint32_t v = 0, i = 0; i < t->live_count; i++, v = t->at[v].live)
-        if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
+        if (t->at[v].advertised != NULL && phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
             err = PHX_ENOMEM;
     return err;
 }
@@ -11096,23 +11113,35 @@ static struct phx__route_loss *route_loss(const struct phx__route *r, uint32_t n
     return NULL;
 }
 
+/* Takes a node that all have lost out of a neighbourhood that is another than ours, or not known. */
+static void route_settle_other(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
+{
+    uint32_t but;
+
+    (void)phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but);
+    if (n->neighbourhood != 0 && but != node
+        && !phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS))
+        n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+}
+
 /* A loss is settled, untold: no neighbourhood has that node from now on, ours nor any neighbour's. */
 static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
 {
-    uint32_t node = l->node, but;
+    uint32_t node = l->node;
+    uint64_t hash = phx__id_hash(&r->ids->at[node]);
 
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        (void)phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but);
-        if (n->neighbourhood != 0 && but != node
-            && !phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS))
-            n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+        if (n->gap.count > 0 || n->neighbourhood != r->neighbourhood)
+            route_settle_other(r, n, node);
+        else
+            n->neighbourhood ^= hash;
         if (n->vague) { /* it may have settled this before we said that we have a link with it */
-            n->shrank = 1;
+            r->pace.owed = n->shrank = 1;
             n->claimed = ~r->lost.claimed;
         }
     }
-    r->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+    r->neighbourhood ^= hash;
     r->table.at[node].pos = PHX__TABLE_GONE;
     *l = r->lost.at[--r->lost.count];
 }
@@ -11154,6 +11183,7 @@ static void route_regained(struct phx__route *r, uint32_t node, uint64_t now)
         return;
     route_reborn(r, node);
     r->lost.claimed ^= phx__id_hash(&r->ids->at[node]);
+    r->pace.owed = 1;
     lost->at[lost->count] = (struct phx__route_loss){ 0, node, 0, 1 };
     route_tell_loss(r, &lost->at[lost->count++], now);
 }
@@ -11266,7 +11296,7 @@ static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now
 static void route_ask_blind(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
 {
     struct phx__route_loss *l = route_loss(r, node);
-    uint32_t most = l != NULL && asks == 0 && l->asked ? 0 : 2u << asks, but;
+    uint32_t most = l == NULL ? 2u << asks : asks == 0 && l->asked ? 0 : 2, but;
 
     for (uint32_t i = 0; i < most && i < r->nbr_count; i++) {
         const struct phx__route_nbr *n = &r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)];
@@ -11319,6 +11349,7 @@ static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
         route_use(r, node, best->nbr, best->seq, (uint8_t)(best->hops + 1), now);
     else
         route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
+    r->pace.choice |= d->hops > 1 && d->offer_count > 1;
     other = route_best(r, node, 0);
     need = best == NULL ? (lost && !alone && !phx__route_table_has_left(d)) || other != NULL || asked
                         : other != NULL && other->hops + 1 < d->hops;
@@ -11393,6 +11424,14 @@ static void route_self_entry(struct phx__route *r, const struct phx__entry *e, u
 
 /* ---- What comes in --------------------------------------------------------------------------- */
 
+static void route_count_offer(struct phx__route *r, uint32_t nbr, int by)
+{
+    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+
+    if (n != NULL)
+        n->offers += (uint32_t)by;
+}
+
 /* A new life of the owner voids the former one. The advertised hops stay, for the retraction that is due. */
 static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
 {
@@ -11401,6 +11440,8 @@ static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarn
     route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     for (uint32_t i = 0; d->advertised != NULL && i < d->advertised->count; i++)
         d->advertised->at[i].word.seq = d->advertised->at[i].word.card = 0;
+    for (const struct phx__offer *h = phx__route_table_offers(d), *end = h + d->offer_count; h < end; h++)
+        route_count_offer(r, h->nbr, -1);
     phx__route_table_drop_offers(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
     d->incarnation = incarnation;
@@ -11467,12 +11508,13 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
     uint8_t before = h != NULL ? h->hops : PHX__UNREACHABLE;
 
     if (e->hops == PHX__UNREACHABLE) {
-        phx__route_table_drop_offer(&r->table, d, nbr);
+        route_count_offer(r, nbr, -phx__route_table_drop_offer(&r->table, d, nbr));
         if (d->hops == PHX__UNREACHABLE && e->seq > d->seq)
             d->seq = e->seq;
     } else {
         if ((h = phx__route_table_make_offer(&r->table, d, nbr)) == NULL)
             return PHX_ENOMEM;
+        route_count_offer(r, nbr, before == PHX__UNREACHABLE);
         if (before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops)
             route_touch(r, node, now);
         h->seq = e->seq;
@@ -11599,9 +11641,6 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
         return;
     if (d->seq < q->seq || d->hops == PHX__UNREACHABLE)
         route_pass_request(r, nbr, node, q->seq, hops, now);
-    if (hops > 1 && phx__route_nbr(r, node) != NULL
-        && phx__route_table_word(&r->table.at[nbr], node).hops == PHX__UNREACHABLE)
-        (void)phx__route_asked(r, node, nbr, 0, now); /* it has no link with that one, nor that one with it */
 }
 
 /* ---- Links ----------------------------------------------------------------------------------- */
@@ -11661,7 +11700,8 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     if (relinked ? route_relinked(r, nbr) : r->lost.leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
     for (uint32_t i = 0; i < r->nbr_count; i++)
-        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
+        if (r->nbrs[i].gap.count > 0)
+            (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
     n->node = nbr;
@@ -11676,17 +11716,36 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
         *l = r->lost.at[--r->lost.count];
     d->pos = (uint16_t)r->nbr_count++;
     r->moved = r->pace.linked_at = now;
-    r->pace.look = n->dirty = 1;
+    r->pace.look = r->pace.owed = n->dirty = 1;
     r->pace.news |= d->hops == PHX__UNREACHABLE;
     n->relinked = (uint8_t)relinked;
     n->metric = (uint8_t)h->metric;
     return route_hello(r, nbr, h, now);
 }
 
+/* A former neighbour's offer is void, and so is what others were to advertise because of it: 1 if there was
+ * one. *behind: others may have a better way for us than what is left. */
+static uint32_t route_void(struct phx__route *r, uint32_t nbr, uint32_t node, int *behind, uint64_t now)
+{
+    struct phx__dest *d = &r->table.at[node];
+    uint8_t hops = d->hops;
+
+    r->mem->looks++;
+    if (PHX__ROUTE_RULES(r))
+        (void)PHX__ROUTE_RULE(r, lost(r, nbr, node, now));
+    if (PHX__ROUTE_RULES(r) || !phx__route_table_drop_offer(&r->table, d, nbr))
+        return 0;
+    phx__route_touch_loss(r, node, now);
+    route_select(r, node, now);
+    *behind |= d->pos != PHX__TABLE_LOST && hops < d->hops;
+    return 1;
+}
+
 void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     struct phx__dest *d;
+    uint32_t offers = n != NULL ? n->offers : 0;
     int behind = 0;
 
     if (n == NULL)
@@ -11700,7 +11759,6 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     d->flags |= PHX__DEST_LAPSED;
     r->lapsed++;
     r->pace.urgent = 1;
-    r->mem->looks += r->table.live_count;
     r->lost.at[r->lost.count++] = (struct phx__route_loss){ now + ROUTE_LOSS_WAIT, nbr, 0, 0 };
     phx__route_plan(r, now + ROUTE_LOSS_WAIT);
     r->moved = now;
@@ -11708,18 +11766,9 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         r->delegate = PHX__NONE;
         r->delegate_known = 0;
     }
-    /* The neighbour's offers are void, and so is what others were to advertise because of them. */
-    for (uint32_t i = 0; (i = r->table.at[i].live) != PHX__SELF;) {
-        int had = phx__route_table_drop_offer(&r->table, &r->table.at[i], nbr);
-        if (PHX__ROUTE_RULES(r)) {
-            (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
-        } else if (had) {
-            uint8_t hops = r->table.at[i].hops;
-            phx__route_touch_loss(r, i, now);
-            route_select(r, i, now);
-            behind |= i != nbr && hops < r->table.at[i].hops;
-        }
-    }
+    offers -= route_void(r, nbr, nbr, &behind, now);
+    for (uint32_t i = 0; (offers > 0 || PHX__ROUTE_RULES(r)) && (i = r->table.at[i].live) != PHX__SELF;)
+        offers -= i != nbr && route_void(r, nbr, i, &behind, now);
     if (behind && !phx__route_table_has_left(d)) /* others may have a way for us */
         route_tell_loss(r, &r->lost.at[r->lost.count - 1], now);
 }
@@ -11770,37 +11819,6 @@ void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
     route_use(r, node, best, d->seq, d->hops, now);
 }
 
-static void route_beats_due(struct phx__route *r, uint64_t now)
-{
-    uint64_t quiet = phx__route_quiet_at(r); /* what is held waits for links, not for news */
-    uint64_t lull = r->pace.linked_at + PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
-
-    for (uint32_t i = 0; now >= lull && i < r->nbr_count; i++)
-        if (r->nbrs[i].held == 1) {
-            r->nbrs[i].held = 2;
-            r->ops.beat(r->ops.ctx, r->nbrs[i].node, (int)PHX__BEAT_REPLY);
-        }
-    if (now < quiet) {
-        phx__route_plan(r, now < lull ? lull : quiet);
-        return;
-    }
-    r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.live_count : 0);
-    for (uint32_t v = 0; r->pace.quiet_due && (v = r->table.at[v].live) != PHX__SELF;)
-        phx__route_share(r, v, now);
-    r->pace.quiet_due = 0;
-    for (uint32_t i = 0; i < r->nbr_count; i++) {
-        struct phx__route_nbr *n = &r->nbrs[i];
-        uint64_t told = n->claimed, news = told ^ r->lost.claimed;
-        int waits = told != 0 && phx__route_nbr(r, phx__map_get(&r->ids->places, news));
-        unsigned flags = (n->disagreed == 1 ? PHX__BEAT_REPLY : 0) | (n->shrank ? PHX__BEAT_SHRUNK : 0);
-        if ((news != 0 && !waits) || flags != 0)
-            r->ops.beat(r->ops.ctx, n->node, (int)flags);
-        n->shrank = 0;
-        if (n->disagreed == 1)
-            n->disagreed = 2;
-    }
-}
-
 int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
@@ -11808,8 +11826,8 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
     if (d == NULL || (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED))
         || d->hops != PHX__UNREACHABLE || d->pos < PHX__TABLE_LOST || d->offer_count > 0)
         return 0;
-    for (uint32_t i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
-        if (phx__route_table_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
+    for (uint32_t i = 0; r->relay && !PHX__ROUTE_RULES(r) && phx__route_table_is_told(d) && i < r->nbr_count;)
+        if (phx__route_table_word(d, r->nbrs[i++].node).hops != PHX__UNREACHABLE)
             return 0; /* there was no room yet to tell this neighbour */
     return 1;
 }
@@ -11840,7 +11858,6 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_rise(r, now);
     route_losses_due(r, now);
     route_ask_due(r, now);
-    route_beats_due(r, now);
     if (now < r->pace.forget_at)
         return PHX__NONE;
     r->mem->looks += r->table.capacity;
@@ -11947,7 +11964,7 @@ int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, ui
 
 /* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
  * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
-static void beat_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
+static void beat_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash, uint64_t now)
 {
     uint32_t node = phx__map_get(&r->ids->places, hash);
     struct phx__route_nbr *k = phx__route_nbr(r, node);
@@ -11960,6 +11977,10 @@ static void beat_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint
         n->neighbourhood = 0; /* not known until its next beat */
     if (k == NULL)
         return;
+    /* The way that we told it of proved good: its other end hears of it, too. */
+    if (phx__route_table_word(&r->table.at[node], n->node).hops != PHX__UNREACHABLE
+        && phx__route_table_word(&r->table.at[n->node], node).hops == PHX__UNREACHABLE)
+        (void)phx__route_asked(r, node, n->node, 0, now);
     n->dirty = k->dirty = 2;
     r->pace.look = r->pace.news = 1;
     r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
@@ -11982,6 +12003,19 @@ static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t
     r->counters.walked += r->table.capacity + checks * PHX__ROUTE_CHECK_COST;
 }
 
+static void beat_neighbourhood(struct phx__route *r, struct phx__route_nbr *n, const struct phx__beat *b,
+                               int shrunk, uint64_t now)
+{
+    if (shrunk && b->lost != 0)
+        beat_named_lost(r, n, b->lost, now);
+    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
+        beat_shrank(r, n, now); /* else all that it has lost we have lost, too */
+    n->neighbourhood = b->around;
+    if (n->neighbourhood == r->neighbourhood)
+        phx__route_gap_free(&n->gap, r->mem);
+    n->neighbours = b->around_count - (b->around_count > 0);
+}
+
 void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
                         uint64_t now)
 {
@@ -11989,23 +12023,19 @@ void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__be
 
     if (n == NULL)
         return;
-    if (shrunk && b->lost != 0)
-        beat_named_lost(r, n, b->lost);
-    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
-        beat_shrank(r, n, now); /* else all that it has lost we have lost, too */
-    n->neighbourhood = b->around;
+    if (b->around != 0 || shrunk)
+        beat_neighbourhood(r, n, b, shrunk, now);
+    else if (n->neighbourhood == 0)
+        n->neighbourhood = 1; /* nobody's: it does not say */
     if (n->held) {
         n->dirty = PHX__MAX(n->dirty, 1);
         n->held = 0;
         r->pace.look = r->pace.news = 1;
     }
-    if (n->neighbourhood == r->neighbourhood)
-        phx__route_gap_free(&n->gap, r->mem);
-    n->neighbours = b->around_count - (b->around_count > 0);
     if (b->digest == r->digest) {
         n->summary_wait = n->disagreed = 0;
     } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
-        n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
+        r->pace.owed = n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
         phx__route_plan(r, now + PHX__ROUTE_QUIET);
     } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
         n->summary_wait = PHX__MIN(n->summary_wait * 2, BEAT_SUMMARY_WAIT_MAX);
@@ -12021,6 +12051,9 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
 
     b->digest = r->digest;
+    /* While losses wait it may settle them before us, or after: what it was told stands (gap.c). */
+    if (n != NULL && n->claimed != 0 && r->lost.count > 0 && r->lost.naming == 0 && !n->shrank)
+        return;
     b->around = r->neighbourhood;
     b->around_count = r->nbr_count + 1;
     b->lost = r->lost.naming;
@@ -12028,6 +12061,44 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
         return;
     n->claimed = r->lost.claimed;
     n->vague = r->lost.count > 0;
+}
+
+void phx__route_beat_due(struct phx__route *r, uint64_t now)
+{
+    uint64_t quiet = phx__route_quiet_at(r); /* what is held waits for links, not for news */
+    uint64_t lull = r->pace.linked_at + PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
+    uint64_t last = 0; /* nearly all neighbours have the same news to hear */
+    int known = 0;
+
+    for (uint32_t i = 0; now >= lull && r->pace.held && i < r->nbr_count; i++)
+        if (r->nbrs[i].held == 1) {
+            r->nbrs[i].held = 2;
+            r->ops.beat(r->ops.ctx, r->nbrs[i].node, (int)PHX__BEAT_REPLY);
+        }
+    r->pace.held &= now < lull;
+    if (now < quiet) {
+        phx__route_plan(r, now < lull ? lull : quiet);
+        return;
+    }
+    for (uint32_t v = 0; r->pace.choice && (v = r->table.at[v].live) != PHX__SELF; r->mem->looks++)
+        phx__route_share(r, v, now);
+    r->pace.choice = 0;
+    r->mem->looks += r->pace.owed ? r->nbr_count : 0;
+    for (uint32_t i = 0; r->pace.owed && i < r->nbr_count; i++) {
+        struct phx__route_nbr *n = &r->nbrs[i];
+        uint64_t news = n->claimed ^ r->lost.claimed;
+        int waits;
+        unsigned flags = (n->disagreed == 1 ? PHX__BEAT_REPLY : 0) | (n->shrank ? PHX__BEAT_SHRUNK : 0);
+        if (news != last)
+            known = phx__route_nbr(r, phx__map_get(&r->ids->places, last = news)) != NULL;
+        waits = n->claimed != 0 && known;
+        if ((news != 0 && !waits) || flags != 0)
+            r->ops.beat(r->ops.ctx, n->node, (int)flags);
+        n->shrank = 0;
+        if (n->disagreed == 1)
+            n->disagreed = 2;
+    }
+    r->pace.owed = 0;
 }
 
 /* ======== src/route/summary.c ======== */
@@ -12472,6 +12543,7 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     else
         n->relinked = 0;
     n->dirty = failed || full ? 2 : 0;
+    r->pace.held |= n->held == 1;
     if (n->held == 1)
         phx__route_plan(r, r->pace.linked_at + PHX__SECOND);
     if (count == 0)
@@ -12483,34 +12555,48 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     r->ops.update(r->ops.ctx, n->node, r->out, count);
 }
 
-/* All who relied on links with these nodes know of the loss. No memory: done when there is a link again. */
-static void advert_drop_lapsed(struct phx__route *r)
+/* All who relied on a link with this node know of the loss. No memory: done when there is a link again. */
+static void advert_drop_lapsed(struct phx__route *r, uint32_t node)
 {
-    uint32_t i, node;
-
-    r->mem->looks += r->lapsed > 0 ? r->table.live_count : 0;
-    for (node = i = 0; r->lapsed > 0 && i < r->table.live_count; i++, node = r->table.at[node].live) {
-        if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
-            continue;
-        r->lost.leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
-        r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
-        r->lapsed--;
-    }
+    if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
+        return;
+    r->lost.leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
+    r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
+    r->lapsed--;
 }
 
 /* Sends all neighbours, or the dirty ones, what they need. */
 static void advert_update_each(struct phx__route *r, int all)
 {
     uint32_t urgent = advert_sort_dirty(r);
+    int calm = urgent == 0 && r->delegate != PHX__NONE && !r->rtt.telling;
 
     r->pace.look = 0;
     r->mem->looks += r->nbr_count;
-    for (uint32_t i = 0; i < r->nbr_count; i++) {
-        if (all || r->nbrs[i].dirty)
-            advert_update(r, &r->nbrs[i], urgent);
-        r->pace.look |= r->nbrs[i].dirty != 0;
+    for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
+        if (!n->dirty && (!all || (calm && n->adjacent_to_delegate)))
+            continue; /* nothing is news for it */
+        advert_update(r, n, urgent);
+        r->pace.look |= n->dirty;
     }
     r->pace.news = r->pace.look;
+}
+
+/* Takes those from the dirty list to which there is no way, or none that is passed on yet: only who was told
+ * of a way needs an entry, and if nobody was no neighbour is looked at. */
+static void advert_drop_idle(struct phx__route *r)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < r->dirty.count; i++) {
+        struct phx__dest *d = &r->table.at[r->dirty.at[i]];
+        if (!PHX__ROUTE_RULES(r) && d->pos >= PHX__TABLE_LOST && !phx__route_table_is_told(d)
+            && (d->hops == PHX__UNREACHABLE || d->pos == PHX__TABLE_LOST))
+            d->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
+        else
+            r->dirty.at[kept++] = r->dirty.at[i];
+    }
+    r->dirty.count = kept;
 }
 
 static void advert_update_all(struct phx__route *r)
@@ -12519,14 +12605,21 @@ static void advert_update_all(struct phx__route *r)
 
     r->pace.urgent = r->pace.far = 0;
     r->pace.since = 0;
-    advert_update_each(r, 1);
+    advert_drop_idle(r);
+    if (r->dirty.count > 0 || r->pace.look)
+        advert_update_each(r, 1);
+    else
+        r->pace.news = 0;
     r->rtt.telling = 0;
     if (r->pace.look) /* memory or room was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)
         r->table.at[r->dirty.at[i]].flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
     r->dirty.count = 0;
-    advert_drop_lapsed(r);
+    for (i = r->lost.count; r->lapsed > 0 && i-- > 0;)
+        advert_drop_lapsed(r, r->lost.at[i].node);
+    for (i = 0; r->lapsed > 0 && (i = r->table.at[i].live) != PHX__SELF;) /* settled since */
+        advert_drop_lapsed(r, i);
 }
 
 /* Must a neighbour be told now that our neighbourhood shrank? One that had less than half as many neighbours,
@@ -12556,14 +12649,18 @@ static void advert_beat_shrunk(struct phx__route *r)
     uint32_t i, k, kept = 0, named = 0;
 
     r->pace.shrunk = 0;
+    r->pace.owed = 1;
     for (k = 0; k < lost->count; k++)
         if (lost->at[k].until == 0 && ++named > 0 && !lost->at[k].settled)
             advert_name_loss(r, lost->at[k].node);
     for (i = 0; i < r->nbr_count; i++) {
         if (!advert_relies(r, &r->nbrs[i]))
             continue;
-        if (named > ADVERT_NAMED_MOST)
+        if (named > ADVERT_NAMED_MOST) {
+            r->nbrs[i].shrank = 1;
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
+            r->nbrs[i].shrank = 0;
+        }
         for (k = 0; k < lost->count && named <= ADVERT_NAMED_MOST; k++)
             if (lost->at[k].until == 0) {
                 lost->naming = phx__id_hash(&r->ids->at[lost->at[k].node]);
@@ -12617,10 +12714,8 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     advert_update_all(r);
     if (pace->shrunk)
         advert_beat_shrunk(r);
-    if (r->nbr_count > 0) {
-        pace->quiet_due = 1;
+    if (r->nbr_count > 0)
         phx__route_plan(r, phx__route_quiet_at(r));
-    }
 }
 
 void phx__route_advert_fit(struct phx__route *r, uint32_t size)
@@ -22430,10 +22525,12 @@ PHX__COLD void phx__node_dead_note(phx *p, uint32_t node)
 PHX__COLD static void dead_look(phx *p)
 {
     for (uint32_t node = 0; (node = p->route.table.at[node].live) != PHX__SELF;) {
+        if (phx__route_next(&p->route, node) != PHX__NONE)
+            continue;
         if (dead_is(p, node, 0)) {
             dead_strip(p, node);
             p->peers.dead_bytes += dead_cost(p, node);
-        } else if (phx__node_is_gone(p, node) && phx__route_next(&p->route, node) == PHX__NONE) {
+        } else if (phx__node_is_gone(p, node)) {
             phx__node_dead_note(p, node);
         }
     }
@@ -23382,8 +23479,10 @@ PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
 PHX__COLD static void links_resume_parked(phx *p, const struct phx__link *decided)
 {
     struct phx__link *l = NULL;
+    int any = p->links.parked;
 
-    while ((l = phx__node_each_link(p, l)) != NULL) {
+    p->links.parked = 0;
+    while (any && (l = phx__node_each_link(p, l)) != NULL) {
         int err;
         if (l->state != PHX__LINK_PARKED || l == decided)
             continue;
@@ -23876,8 +23975,10 @@ PHX__COLD static int links_judge(phx *p, struct phx__link *l)
         l->end.why = "the path lost data lately";
         return PHX_ETIMEDOUT;
     }
-    if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, &l->id))
+    if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, &l->id)) {
+        p->links.parked = 1;
         return PHX_EAGAIN;
+    }
     return 0;
 }
 
@@ -25040,6 +25141,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ROUTE_CHORE:
         if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
             phx__node_dead_forget(p, forgotten);
+        phx__route_beat_due(&p->route, p->now);
         phx__route_advert_times(&p->route, p->now);
         phx__node_dead_due(p);
         break;

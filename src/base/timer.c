@@ -126,10 +126,12 @@ void phx__timer_drop(struct phx__timers *t, uint32_t handle)
 
 PHX__COLD void phx__timer_fit(struct phx__timers *t)
 {
+    uint32_t was = t->count;
+
     while (t->count > 0 && TIMER_KIND(&t->at[t->count - 1]) == TIMER_DROPPED)
         t->count--;
-    t->free_list = PHX__NONE;
-    for (uint32_t h = t->count; h-- > 0;) {
+    t->free_list = t->count < was ? PHX__NONE : t->free_list;
+    for (uint32_t h = t->count < was ? t->count : 0; h-- > 0;) {
         if (TIMER_KIND(&t->at[h]) != TIMER_DROPPED)
             continue;
         t->at[h].position = t->free_list;

@@ -141,10 +141,12 @@ PHX__COLD void phx__node_dead_note(phx *p, uint32_t node)
 PHX__COLD static void dead_look(phx *p)
 {
     for (uint32_t node = 0; (node = p->route.table.at[node].live) != PHX__SELF;) {
+        if (phx__route_next(&p->route, node) != PHX__NONE)
+            continue;
         if (dead_is(p, node, 0)) {
             dead_strip(p, node);
             p->peers.dead_bytes += dead_cost(p, node);
-        } else if (phx__node_is_gone(p, node) && phx__route_next(&p->route, node) == PHX__NONE) {
+        } else if (phx__node_is_gone(p, node)) {
             phx__node_dead_note(p, node);
         }
     }

@@ -162,8 +162,10 @@ PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
 PHX__COLD static void links_resume_parked(phx *p, const struct phx__link *decided)
 {
     struct phx__link *l = NULL;
+    int any = p->links.parked;
 
-    while ((l = phx__node_each_link(p, l)) != NULL) {
+    p->links.parked = 0;
+    while (any && (l = phx__node_each_link(p, l)) != NULL) {
         int err;
         if (l->state != PHX__LINK_PARKED || l == decided)
             continue;
@@ -656,8 +658,10 @@ PHX__COLD static int links_judge(phx *p, struct phx__link *l)
         l->end.why = "the path lost data lately";
         return PHX_ETIMEDOUT;
     }
-    if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, &l->id))
+    if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, &l->id)) {
+        p->links.parked = 1;
         return PHX_EAGAIN;
+    }
     return 0;
 }
 

@@ -64,6 +64,7 @@ struct phx__links {
     struct phx__map handles;        /* handle -> slot or listener */
     uint32_t last_ready, predicted; /* slot of the link that was ready last; right predictions in a row */
     uint64_t waited_at;             /* when the last wait() was called */
+    int parked;                     /* 1: hellos may wait for an own dial */
     uint32_t waiting, turn; /* links for which there was no time, and the slot that had some last */
 };
 

@@ -384,6 +384,7 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     else
         n->relinked = 0;
     n->dirty = failed || full ? 2 : 0;
+    r->pace.held |= n->held == 1;
     if (n->held == 1)
         phx__route_plan(r, r->pace.linked_at + PHX__SECOND);
     if (count == 0)
@@ -395,34 +396,48 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     r->ops.update(r->ops.ctx, n->node, r->out, count);
 }
 
-/* All who relied on links with these nodes know of the loss. No memory: done when there is a link again. */
-static void advert_drop_lapsed(struct phx__route *r)
+/* All who relied on a link with this node know of the loss. No memory: done when there is a link again. */
+static void advert_drop_lapsed(struct phx__route *r, uint32_t node)
 {
-    uint32_t i, node;
-
-    r->mem->looks += r->lapsed > 0 ? r->table.live_count : 0;
-    for (node = i = 0; r->lapsed > 0 && i < r->table.live_count; i++, node = r->table.at[node].live) {
-        if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
-            continue;
-        r->lost.leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
-        r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
-        r->lapsed--;
-    }
+    if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
+        return;
+    r->lost.leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
+    r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
+    r->lapsed--;
 }
 
 /* Sends all neighbours, or the dirty ones, what they need. */
 static void advert_update_each(struct phx__route *r, int all)
 {
     uint32_t urgent = advert_sort_dirty(r);
+    int calm = urgent == 0 && r->delegate != PHX__NONE && !r->rtt.telling;
 
     r->pace.look = 0;
     r->mem->looks += r->nbr_count;
-    for (uint32_t i = 0; i < r->nbr_count; i++) {
-        if (all || r->nbrs[i].dirty)
-            advert_update(r, &r->nbrs[i], urgent);
-        r->pace.look |= r->nbrs[i].dirty != 0;
+    for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
+        if (!n->dirty && (!all || (calm && n->adjacent_to_delegate)))
+            continue; /* nothing is news for it */
+        advert_update(r, n, urgent);
+        r->pace.look |= n->dirty;
     }
     r->pace.news = r->pace.look;
+}
+
+/* Takes those from the dirty list to which there is no way, or none that is passed on yet: only who was told
+ * of a way needs an entry, and if nobody was no neighbour is looked at. */
+static void advert_drop_idle(struct phx__route *r)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < r->dirty.count; i++) {
+        struct phx__dest *d = &r->table.at[r->dirty.at[i]];
+        if (!PHX__ROUTE_RULES(r) && d->pos >= PHX__TABLE_LOST && !phx__route_table_is_told(d)
+            && (d->hops == PHX__UNREACHABLE || d->pos == PHX__TABLE_LOST))
+            d->flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
+        else
+            r->dirty.at[kept++] = r->dirty.at[i];
+    }
+    r->dirty.count = kept;
 }
 
 static void advert_update_all(struct phx__route *r)
@@ -431,14 +446,21 @@ static void advert_update_all(struct phx__route *r)
 
     r->pace.urgent = r->pace.far = 0;
     r->pace.since = 0;
-    advert_update_each(r, 1);
+    advert_drop_idle(r);
+    if (r->dirty.count > 0 || r->pace.look)
+        advert_update_each(r, 1);
+    else
+        r->pace.news = 0;
     r->rtt.telling = 0;
     if (r->pace.look) /* memory or room was short: again, soon */
         phx__timer_set(r->timers, r->pace.tell_timer, r->pace.told_at + ADVERT_GAP_MAX);
     for (i = 0; i < r->dirty.count; i++)
         r->table.at[r->dirty.at[i]].flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
     r->dirty.count = 0;
-    advert_drop_lapsed(r);
+    for (i = r->lost.count; r->lapsed > 0 && i-- > 0;)
+        advert_drop_lapsed(r, r->lost.at[i].node);
+    for (i = 0; r->lapsed > 0 && (i = r->table.at[i].live) != PHX__SELF;) /* settled since */
+        advert_drop_lapsed(r, i);
 }
 
 /* Must a neighbour be told now that our neighbourhood shrank? One that had less than half as many neighbours,
@@ -468,14 +490,18 @@ static void advert_beat_shrunk(struct phx__route *r)
     uint32_t i, k, kept = 0, named = 0;
 
     r->pace.shrunk = 0;
+    r->pace.owed = 1;
     for (k = 0; k < lost->count; k++)
         if (lost->at[k].until == 0 && ++named > 0 && !lost->at[k].settled)
             advert_name_loss(r, lost->at[k].node);
     for (i = 0; i < r->nbr_count; i++) {
         if (!advert_relies(r, &r->nbrs[i]))
             continue;
-        if (named > ADVERT_NAMED_MOST)
+        if (named > ADVERT_NAMED_MOST) {
+            r->nbrs[i].shrank = 1;
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
+            r->nbrs[i].shrank = 0;
+        }
         for (k = 0; k < lost->count && named <= ADVERT_NAMED_MOST; k++)
             if (lost->at[k].until == 0) {
                 lost->naming = phx__id_hash(&r->ids->at[lost->at[k].node]);
@@ -529,10 +555,8 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     advert_update_all(r);
     if (pace->shrunk)
         advert_beat_shrunk(r);
-    if (r->nbr_count > 0) {
-        pace->quiet_due = 1;
+    if (r->nbr_count > 0)
         phx__route_plan(r, phx__route_quiet_at(r));
-    }
 }
 
 void phx__route_advert_fit(struct phx__route *r, uint32_t size)

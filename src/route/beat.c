@@ -7,7 +7,7 @@
 
 /* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
  * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
-static void beat_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash)
+static void beat_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint64_t hash, uint64_t now)
 {
     uint32_t node = phx__map_get(&r->ids->places, hash);
     struct phx__route_nbr *k = phx__route_nbr(r, node);
@@ -20,6 +20,10 @@ static void beat_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint
         n->neighbourhood = 0; /* not known until its next beat */
     if (k == NULL)
         return;
+    /* The way that we told it of proved good: its other end hears of it, too. */
+    if (phx__route_table_word(&r->table.at[node], n->node).hops != PHX__UNREACHABLE
+        && phx__route_table_word(&r->table.at[n->node], node).hops == PHX__UNREACHABLE)
+        (void)phx__route_asked(r, node, n->node, 0, now);
     n->dirty = k->dirty = 2;
     r->pace.look = r->pace.news = 1;
     r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
@@ -42,6 +46,19 @@ static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t
     r->counters.walked += r->table.capacity + checks * PHX__ROUTE_CHECK_COST;
 }
 
+static void beat_neighbourhood(struct phx__route *r, struct phx__route_nbr *n, const struct phx__beat *b,
+                               int shrunk, uint64_t now)
+{
+    if (shrunk && b->lost != 0)
+        beat_named_lost(r, n, b->lost, now);
+    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
+        beat_shrank(r, n, now); /* else all that it has lost we have lost, too */
+    n->neighbourhood = b->around;
+    if (n->neighbourhood == r->neighbourhood)
+        phx__route_gap_free(&n->gap, r->mem);
+    n->neighbours = b->around_count - (b->around_count > 0);
+}
+
 void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
                         uint64_t now)
 {
@@ -49,23 +66,19 @@ void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__be
 
     if (n == NULL)
         return;
-    if (shrunk && b->lost != 0)
-        beat_named_lost(r, n, b->lost);
-    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
-        beat_shrank(r, n, now); /* else all that it has lost we have lost, too */
-    n->neighbourhood = b->around;
+    if (b->around != 0 || shrunk)
+        beat_neighbourhood(r, n, b, shrunk, now);
+    else if (n->neighbourhood == 0)
+        n->neighbourhood = 1; /* nobody's: it does not say */
     if (n->held) {
         n->dirty = PHX__MAX(n->dirty, 1);
         n->held = 0;
         r->pace.look = r->pace.news = 1;
     }
-    if (n->neighbourhood == r->neighbourhood)
-        phx__route_gap_free(&n->gap, r->mem);
-    n->neighbours = b->around_count - (b->around_count > 0);
     if (b->digest == r->digest) {
         n->summary_wait = n->disagreed = 0;
     } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
-        n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
+        r->pace.owed = n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
         phx__route_plan(r, now + PHX__ROUTE_QUIET);
     } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
         n->summary_wait = PHX__MIN(n->summary_wait * 2, BEAT_SUMMARY_WAIT_MAX);
@@ -81,6 +94,9 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
 
     b->digest = r->digest;
+    /* While losses wait it may settle them before us, or after: what it was told stands (gap.c). */
+    if (n != NULL && n->claimed != 0 && r->lost.count > 0 && r->lost.naming == 0 && !n->shrank)
+        return;
     b->around = r->neighbourhood;
     b->around_count = r->nbr_count + 1;
     b->lost = r->lost.naming;
@@ -88,4 +104,42 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
         return;
     n->claimed = r->lost.claimed;
     n->vague = r->lost.count > 0;
+}
+
+void phx__route_beat_due(struct phx__route *r, uint64_t now)
+{
+    uint64_t quiet = phx__route_quiet_at(r); /* what is held waits for links, not for news */
+    uint64_t lull = r->pace.linked_at + PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
+    uint64_t last = 0; /* nearly all neighbours have the same news to hear */
+    int known = 0;
+
+    for (uint32_t i = 0; now >= lull && r->pace.held && i < r->nbr_count; i++)
+        if (r->nbrs[i].held == 1) {
+            r->nbrs[i].held = 2;
+            r->ops.beat(r->ops.ctx, r->nbrs[i].node, (int)PHX__BEAT_REPLY);
+        }
+    r->pace.held &= now < lull;
+    if (now < quiet) {
+        phx__route_plan(r, now < lull ? lull : quiet);
+        return;
+    }
+    for (uint32_t v = 0; r->pace.choice && (v = r->table.at[v].live) != PHX__SELF; r->mem->looks++)
+        phx__route_share(r, v, now);
+    r->pace.choice = 0;
+    r->mem->looks += r->pace.owed ? r->nbr_count : 0;
+    for (uint32_t i = 0; r->pace.owed && i < r->nbr_count; i++) {
+        struct phx__route_nbr *n = &r->nbrs[i];
+        uint64_t news = n->claimed ^ r->lost.claimed;
+        int waits;
+        unsigned flags = (n->disagreed == 1 ? PHX__BEAT_REPLY : 0) | (n->shrank ? PHX__BEAT_SHRUNK : 0);
+        if (news != last)
+            known = phx__route_nbr(r, phx__map_get(&r->ids->places, last = news)) != NULL;
+        waits = n->claimed != 0 && known;
+        if ((news != 0 && !waits) || flags != 0)
+            r->ops.beat(r->ops.ctx, n->node, (int)flags);
+        n->shrank = 0;
+        if (n->disagreed == 1)
+            n->disagreed = 2;
+    }
+    r->pace.owed = 0;
 }

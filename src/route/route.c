@@ -161,23 +161,35 @@ static struct phx__route_loss *route_loss(const struct phx__route *r, uint32_t n
     return NULL;
 }
 
+/* Takes a node that all have lost out of a neighbourhood that is another than ours, or not known. */
+static void route_settle_other(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
+{
+    uint32_t but;
+
+    (void)phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but);
+    if (n->neighbourhood != 0 && but != node
+        && !phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS))
+        n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+}
+
 /* A loss is settled, untold: no neighbourhood has that node from now on, ours nor any neighbour's. */
 static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
 {
-    uint32_t node = l->node, but;
+    uint32_t node = l->node;
+    uint64_t hash = phx__id_hash(&r->ids->at[node]);
 
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        (void)phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but);
-        if (n->neighbourhood != 0 && but != node
-            && !phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS))
-            n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+        if (n->gap.count > 0 || n->neighbourhood != r->neighbourhood)
+            route_settle_other(r, n, node);
+        else
+            n->neighbourhood ^= hash;
         if (n->vague) { /* it may have settled this before we said that we have a link with it */
-            n->shrank = 1;
+            r->pace.owed = n->shrank = 1;
             n->claimed = ~r->lost.claimed;
         }
     }
-    r->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+    r->neighbourhood ^= hash;
     r->table.at[node].pos = PHX__TABLE_GONE;
     *l = r->lost.at[--r->lost.count];
 }
@@ -219,6 +231,7 @@ static void route_regained(struct phx__route *r, uint32_t node, uint64_t now)
         return;
     route_reborn(r, node);
     r->lost.claimed ^= phx__id_hash(&r->ids->at[node]);
+    r->pace.owed = 1;
     lost->at[lost->count] = (struct phx__route_loss){ 0, node, 0, 1 };
     route_tell_loss(r, &lost->at[lost->count++], now);
 }
@@ -331,7 +344,7 @@ static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now
 static void route_ask_blind(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
 {
     struct phx__route_loss *l = route_loss(r, node);
-    uint32_t most = l != NULL && asks == 0 && l->asked ? 0 : 2u << asks, but;
+    uint32_t most = l == NULL ? 2u << asks : asks == 0 && l->asked ? 0 : 2, but;
 
     for (uint32_t i = 0; i < most && i < r->nbr_count; i++) {
         const struct phx__route_nbr *n = &r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)];
@@ -384,6 +397,7 @@ static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
         route_use(r, node, best->nbr, best->seq, (uint8_t)(best->hops + 1), now);
     else
         route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
+    r->pace.choice |= d->hops > 1 && d->offer_count > 1;
     other = route_best(r, node, 0);
     need = best == NULL ? (lost && !alone && !phx__route_table_has_left(d)) || other != NULL || asked
                         : other != NULL && other->hops + 1 < d->hops;
@@ -458,6 +472,14 @@ static void route_self_entry(struct phx__route *r, const struct phx__entry *e, u
 
 /* ---- What comes in --------------------------------------------------------------------------- */
 
+static void route_count_offer(struct phx__route *r, uint32_t nbr, int by)
+{
+    struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+
+    if (n != NULL)
+        n->offers += (uint32_t)by;
+}
+
 /* A new life of the owner voids the former one. The advertised hops stay, for the retraction that is due. */
 static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
 {
@@ -466,6 +488,8 @@ static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarn
     route_use(r, node, PHX__NONE, d->seq, PHX__UNREACHABLE, now);
     for (uint32_t i = 0; d->advertised != NULL && i < d->advertised->count; i++)
         d->advertised->at[i].word.seq = d->advertised->at[i].word.card = 0;
+    for (const struct phx__offer *h = phx__route_table_offers(d), *end = h + d->offer_count; h < end; h++)
+        route_count_offer(r, h->nbr, -1);
     phx__route_table_drop_offers(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
     d->incarnation = incarnation;
@@ -532,12 +556,13 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
     uint8_t before = h != NULL ? h->hops : PHX__UNREACHABLE;
 
     if (e->hops == PHX__UNREACHABLE) {
-        phx__route_table_drop_offer(&r->table, d, nbr);
+        route_count_offer(r, nbr, -phx__route_table_drop_offer(&r->table, d, nbr));
         if (d->hops == PHX__UNREACHABLE && e->seq > d->seq)
             d->seq = e->seq;
     } else {
         if ((h = phx__route_table_make_offer(&r->table, d, nbr)) == NULL)
             return PHX_ENOMEM;
+        route_count_offer(r, nbr, before == PHX__UNREACHABLE);
         if (before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops)
             route_touch(r, node, now);
         h->seq = e->seq;
@@ -664,9 +689,6 @@ void phx__route_request(struct phx__route *r, uint32_t nbr, const struct phx__re
         return;
     if (d->seq < q->seq || d->hops == PHX__UNREACHABLE)
         route_pass_request(r, nbr, node, q->seq, hops, now);
-    if (hops > 1 && phx__route_nbr(r, node) != NULL
-        && phx__route_table_word(&r->table.at[nbr], node).hops == PHX__UNREACHABLE)
-        (void)phx__route_asked(r, node, nbr, 0, now); /* it has no link with that one, nor that one with it */
 }
 
 /* ---- Links ----------------------------------------------------------------------------------- */
@@ -726,7 +748,8 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
     if (relinked ? route_relinked(r, nbr) : r->lost.leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
     for (uint32_t i = 0; i < r->nbr_count; i++)
-        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
+        if (r->nbrs[i].gap.count > 0)
+            (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     n = &r->nbrs[r->nbr_count];
     memset(n, 0, sizeof *n);
     n->node = nbr;
@@ -741,17 +764,36 @@ int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_he
         *l = r->lost.at[--r->lost.count];
     d->pos = (uint16_t)r->nbr_count++;
     r->moved = r->pace.linked_at = now;
-    r->pace.look = n->dirty = 1;
+    r->pace.look = r->pace.owed = n->dirty = 1;
     r->pace.news |= d->hops == PHX__UNREACHABLE;
     n->relinked = (uint8_t)relinked;
     n->metric = (uint8_t)h->metric;
     return route_hello(r, nbr, h, now);
 }
 
+/* A former neighbour's offer is void, and so is what others were to advertise because of it: 1 if there was
+ * one. *behind: others may have a better way for us than what is left. */
+static uint32_t route_void(struct phx__route *r, uint32_t nbr, uint32_t node, int *behind, uint64_t now)
+{
+    struct phx__dest *d = &r->table.at[node];
+    uint8_t hops = d->hops;
+
+    r->mem->looks++;
+    if (PHX__ROUTE_RULES(r))
+        (void)PHX__ROUTE_RULE(r, lost(r, nbr, node, now));
+    if (PHX__ROUTE_RULES(r) || !phx__route_table_drop_offer(&r->table, d, nbr))
+        return 0;
+    phx__route_touch_loss(r, node, now);
+    route_select(r, node, now);
+    *behind |= d->pos != PHX__TABLE_LOST && hops < d->hops;
+    return 1;
+}
+
 void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     struct phx__dest *d;
+    uint32_t offers = n != NULL ? n->offers : 0;
     int behind = 0;
 
     if (n == NULL)
@@ -765,7 +807,6 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     d->flags |= PHX__DEST_LAPSED;
     r->lapsed++;
     r->pace.urgent = 1;
-    r->mem->looks += r->table.live_count;
     r->lost.at[r->lost.count++] = (struct phx__route_loss){ now + ROUTE_LOSS_WAIT, nbr, 0, 0 };
     phx__route_plan(r, now + ROUTE_LOSS_WAIT);
     r->moved = now;
@@ -773,18 +814,9 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
         r->delegate = PHX__NONE;
         r->delegate_known = 0;
     }
-    /* The neighbour's offers are void, and so is what others were to advertise because of them. */
-    for (uint32_t i = 0; (i = r->table.at[i].live) != PHX__SELF;) {
-        int had = phx__route_table_drop_offer(&r->table, &r->table.at[i], nbr);
-        if (PHX__ROUTE_RULES(r)) {
-            (void)PHX__ROUTE_RULE(r, lost(r, nbr, i, now));
-        } else if (had) {
-            uint8_t hops = r->table.at[i].hops;
-            phx__route_touch_loss(r, i, now);
-            route_select(r, i, now);
-            behind |= i != nbr && hops < r->table.at[i].hops;
-        }
-    }
+    offers -= route_void(r, nbr, nbr, &behind, now);
+    for (uint32_t i = 0; (offers > 0 || PHX__ROUTE_RULES(r)) && (i = r->table.at[i].live) != PHX__SELF;)
+        offers -= i != nbr && route_void(r, nbr, i, &behind, now);
     if (behind && !phx__route_table_has_left(d)) /* others may have a way for us */
         route_tell_loss(r, &r->lost.at[r->lost.count - 1], now);
 }
@@ -835,37 +867,6 @@ void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
     route_use(r, node, best, d->seq, d->hops, now);
 }
 
-static void route_beats_due(struct phx__route *r, uint64_t now)
-{
-    uint64_t quiet = phx__route_quiet_at(r); /* what is held waits for links, not for news */
-    uint64_t lull = r->pace.linked_at + PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
-
-    for (uint32_t i = 0; now >= lull && i < r->nbr_count; i++)
-        if (r->nbrs[i].held == 1) {
-            r->nbrs[i].held = 2;
-            r->ops.beat(r->ops.ctx, r->nbrs[i].node, (int)PHX__BEAT_REPLY);
-        }
-    if (now < quiet) {
-        phx__route_plan(r, now < lull ? lull : quiet);
-        return;
-    }
-    r->mem->looks += r->nbr_count + (r->pace.quiet_due ? r->table.live_count : 0);
-    for (uint32_t v = 0; r->pace.quiet_due && (v = r->table.at[v].live) != PHX__SELF;)
-        phx__route_share(r, v, now);
-    r->pace.quiet_due = 0;
-    for (uint32_t i = 0; i < r->nbr_count; i++) {
-        struct phx__route_nbr *n = &r->nbrs[i];
-        uint64_t told = n->claimed, news = told ^ r->lost.claimed;
-        int waits = told != 0 && phx__route_nbr(r, phx__map_get(&r->ids->places, news));
-        unsigned flags = (n->disagreed == 1 ? PHX__BEAT_REPLY : 0) | (n->shrank ? PHX__BEAT_SHRUNK : 0);
-        if ((news != 0 && !waits) || flags != 0)
-            r->ops.beat(r->ops.ctx, n->node, (int)flags);
-        n->shrank = 0;
-        if (n->disagreed == 1)
-            n->disagreed = 2;
-    }
-}
-
 int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
@@ -873,8 +874,8 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
     if (d == NULL || (d->flags & (PHX__DEST_DIRTY | PHX__DEST_CHANGED | PHX__DEST_LAPSED))
         || d->hops != PHX__UNREACHABLE || d->pos < PHX__TABLE_LOST || d->offer_count > 0)
         return 0;
-    for (uint32_t i = 0; d->advertised != NULL && r->relay && !PHX__ROUTE_RULES(r) && i < r->nbr_count; i++)
-        if (phx__route_table_word(d, r->nbrs[i].node).hops != PHX__UNREACHABLE)
+    for (uint32_t i = 0; r->relay && !PHX__ROUTE_RULES(r) && phx__route_table_is_told(d) && i < r->nbr_count;)
+        if (phx__route_table_word(d, r->nbrs[i++].node).hops != PHX__UNREACHABLE)
             return 0; /* there was no room yet to tell this neighbour */
     return 1;
 }
@@ -905,7 +906,6 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_rise(r, now);
     route_losses_due(r, now);
     route_ask_due(r, now);
-    route_beats_due(r, now);
     if (now < r->pace.forget_at)
         return PHX__NONE;
     r->mem->looks += r->table.capacity;

@@ -42,6 +42,7 @@ struct phx__route_nbr {
     uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
     uint32_t leads_to;   /* scratch */
     struct phx__route_rtt_link rtt;
+    uint32_t offers;     /* how many destinations it offers a way to */
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
     uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
@@ -82,7 +83,8 @@ struct phx__route_pace {
     int busy;              /* messages are under way, which is set from outside */
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
-    int quiet_due;         /* beats are owed to neighbours once the table is quiet */
+    int choice;            /* once the table is quiet: some destination has ways to choose from */
+    int owed, held;        /* .. beats may be owed to neighbours; some neighbour's entries are held back */
     uint64_t linked_at;    /* when a link last came */
     uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
@@ -190,6 +192,8 @@ PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
  * ours, and took back the way that it had. */
 PHX_PRIVATE int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node);
 PHX_PRIVATE void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *b);
+/* Beats that were put off until no link comes, or until the table is quiet. */
+PHX_PRIVATE void phx__route_beat_due(struct phx__route *r, uint64_t now);
 
 /* ---- advert.c */
 

@@ -247,6 +247,14 @@ struct phx__advertised phx__route_table_word(const struct phx__dest *d, uint32_t
     return t != NULL ? *t : nothing;
 }
 
+int phx__route_table_is_told(const struct phx__dest *d)
+{
+    for (uint32_t i = 0; i < table_run_count(d); i++)
+        if (d->advertised->at[i].word.hops != PHX__UNREACHABLE)
+            return 1;
+    return 0;
+}
+
 static int table_same(const struct phx__advertised *a, const struct phx__advertised *b)
 {
     return a->seq == b->seq && a->card == b->card && a->want == b->want && a->hops == b->hops
@@ -332,7 +340,7 @@ int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 
     t->mem->looks += t->live_count;
     for (uint32_t v = 0, i = 0; i < t->live_count; i++, v = t->at[v].live)
-        if (phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
+        if (t->at[v].advertised != NULL && phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
             err = PHX_ENOMEM;
     return err;
 }

@@ -123,6 +123,8 @@ PHX_PRIVATE void phx__route_table_drop_offers(struct phx__route_table *t, struct
 /* What was advertised to a neighbour; NULL: nothing. Moves as offers do. */
 PHX_PRIVATE const struct phx__advertised *phx__route_table_advertised(const struct phx__dest *d,
                                                                       uint32_t nbr);
+/* Is there a neighbour to which a way was advertised? */
+PHX_PRIVATE int phx__route_table_is_told(const struct phx__dest *d);
 /* The same, or that nothing was. */
 PHX_PRIVATE struct phx__advertised phx__route_table_word(const struct phx__dest *d, uint32_t nbr);
 /* Sets what was advertised to a neighbour; word NULL: nothing. 0, or PHX_ENOMEM and nothing has changed. */

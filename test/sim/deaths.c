@@ -56,7 +56,7 @@ void tell_deaths(struct sim *s)
     settle(s, 10 * SECOND, MINUTE);
     (void)deaths_cost(s, 1, 0, 0, &one);
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
-        for (size_t k = 0; k < (ways[w].late_us ? 2 : 4) && !s->w->failed; k++) {
+        for (size_t k = 0; k < 4 && !s->w->failed; k++) {
             entries = deaths_cost(s, counts[k], ways[w].apart_us, ways[w].late_us, &bytes);
             deaths_bar(s, "entries / (dead x survivors)", counts[k], ways[w].how,
                        entries / (counts[k] * (s->o.nodes - counts[k])), 2);

@@ -348,6 +348,7 @@ routing() {
     sim SCENARIO=cold_start NODES=64
     sim SCENARIO=cut48 NODES=48
     sim SCENARIO=gateway_death NODES=48
+    sim SCENARIO=deaths NODES=24 EVERY=1000000
     sim SCENARIO=deaths NODES=50 EVERY=1000000
     sim SCENARIO=partition NODES=32
     sim SCENARIO=mass_restart NODES=64

@@ -624,6 +624,7 @@ static inline void host_due(struct host *h)
             phx__route_advert_flush(&h->route, h->w->now);
         else if ((forgotten = phx__route_chores(&h->route, h->w->now)) != PHX__NONE)
             phx__id_drop(&h->ids, forgotten);
+        phx__route_beat_due(&h->route, h->w->now);
         phx__route_advert_times(&h->route, h->w->now);
     }
 }

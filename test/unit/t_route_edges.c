@@ -49,6 +49,7 @@ static void test_looks(void)
     ok(r->counters.walked - walked == 2 * ((uint64_t)r->table.live_count + 16), "a summary, and two lines");
     looks = h->mem.looks;
     check(phx__route_chores(r, world.now) == PHX__NONE, "nothing to forget");
+    phx__route_beat_due(r, world.now);
     ok(h->mem.looks - looks >= r->table.live_count, "a chore");
     up(2);
     host_flush(h);
