@@ -487,8 +487,7 @@ static void test_unix_paths(void)
     end_world(&t);
 }
 
-/* Goal: while another process keeps the lock of a directory, no path in it is taken for stale; a new one can
- * be had. Method: this one keeps it. */
+/* Goal: while a directory's lock is kept, no path in it is taken for stale; a new one can be had. */
 static void test_unix_locked(void)
 {
     struct world t;
@@ -503,7 +502,8 @@ static void test_unix_locked(void)
     unlink(at.path);
     ok(t.os.listen(t.w, &at, &l) == 0, "nobody is there");
     t.os.close(t.w, l);
-    close(lock), make_stale(at.path);
+    close(lock);
+    make_stale(at.path);
     ok(t.os.listen(t.w, &at, &l) == 0, "a stale one with nobody's lock");
     t.os.close(t.w, l);
     end_world(&t);
