@@ -13688,8 +13688,10 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
     for (uint32_t node = 0; node < nodes && err == 0; node++)
         if (of[node].dead == dead && index_item_get(&of[node], node, 0, &item))
             err = index_heap_push(&waiting, &item);
-    if (err == 0)
-        err = index_sweep(x, of, &waiting, &open);
+    if (err == 0 && (err = index_sweep(x, of, &waiting, &open)) == 0) { /* the claims of a liar may be gone */
+        phx__mem_fit(x->mem, &x->at, &x->capacity, x->count, sizeof *x->at);
+        phx__mem_fit(x->mem, &x->recent, &x->recent_capacity, 0, sizeof *x->recent);
+    }
     phx__mem_put(x->mem, waiting.item, waiting.capacity * sizeof *waiting.item);
     phx__mem_put(x->mem, open.item, open.capacity * sizeof *open.item);
     return err;
@@ -22561,8 +22563,6 @@ PHX__COLD static void dead_fit(phx *p)
     phx__route_advert_fit(&p->route, size);
     phx__timer_fit(&p->timers);
     DEAD_FIT(p->names.of, p->names.capacity, size);
-    DEAD_FIT(p->names.index.at, p->names.index.capacity, p->names.index.count);
-    DEAD_FIT(p->names.index.recent, p->names.index.recent_capacity, p->names.index.recent_count);
     DEAD_FIT(p->peers.at, p->peers.capacity, size);
     DEAD_FIT(p->peers.history, p->peers.history_capacity, p->peers.history_count);
     DEAD_FIT(p->detect.at, p->detect.capacity, size);
@@ -24973,21 +24973,23 @@ PHX__COLD static int step_report_broken(phx *p)
     }
 }
 
-/* Shows a new card to the rooms. Without memory the card counts as unseen and comes again. */
+/* Shows a new card to the rooms. Without memory the card counts as unseen and comes again: names are the last
+ * that may fail, so that those of a node are always of the card that counts as seen. */
 PHX__COLD static int step_read_card(phx *p, uint32_t node)
 {
     struct phx__card card;
-    int changed;
+    int changed, err;
 
     if (!phx__node_card(p, node, &card))
         return PHX_EPROTO; /* cannot be: checked when it came in */
+    if (card.flags & PHX__CARD_LEFT)
+        phx__dial_forget(&p->dial, node);
+    else if ((err = phx__dial_set_addrs(&p->dial, node, card.address, card.address_count)) != 0)
+        return err;
     if ((changed = phx__names_set(&p->names, node, &card)) < 0)
         return changed;
     p->news.card_stale |= changed;
     phx__post_sched_window(&p->post, node, card.window);
-    if (!(card.flags & PHX__CARD_LEFT))
-        return phx__dial_set_addrs(&p->dial, node, card.address, card.address_count);
-    phx__dial_forget(&p->dial, node);
     return 0;
 }
 

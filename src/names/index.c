@@ -175,8 +175,10 @@ int phx__names_index_build(struct phx__names_index *x, const struct phx__names_o
     for (uint32_t node = 0; node < nodes && err == 0; node++)
         if (of[node].dead == dead && index_item_get(&of[node], node, 0, &item))
             err = index_heap_push(&waiting, &item);
-    if (err == 0)
-        err = index_sweep(x, of, &waiting, &open);
+    if (err == 0 && (err = index_sweep(x, of, &waiting, &open)) == 0) { /* the claims of a liar may be gone */
+        phx__mem_fit(x->mem, &x->at, &x->capacity, x->count, sizeof *x->at);
+        phx__mem_fit(x->mem, &x->recent, &x->recent_capacity, 0, sizeof *x->recent);
+    }
     phx__mem_put(x->mem, waiting.item, waiting.capacity * sizeof *waiting.item);
     phx__mem_put(x->mem, open.item, open.capacity * sizeof *open.item);
     return err;

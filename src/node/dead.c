@@ -177,8 +177,6 @@ PHX__COLD static void dead_fit(phx *p)
     phx__route_advert_fit(&p->route, size);
     phx__timer_fit(&p->timers);
     DEAD_FIT(p->names.of, p->names.capacity, size);
-    DEAD_FIT(p->names.index.at, p->names.index.capacity, p->names.index.count);
-    DEAD_FIT(p->names.index.recent, p->names.index.recent_capacity, p->names.index.recent_count);
     DEAD_FIT(p->peers.at, p->peers.capacity, size);
     DEAD_FIT(p->peers.history, p->peers.history_capacity, p->peers.history_count);
     DEAD_FIT(p->detect.at, p->detect.capacity, size);

@@ -228,21 +228,23 @@ PHX__COLD static int step_report_broken(phx *p)
     }
 }
 
-/* Shows a new card to the rooms. Without memory the card counts as unseen and comes again. */
+/* Shows a new card to the rooms. Without memory the card counts as unseen and comes again: names are the last
+ * that may fail, so that those of a node are always of the card that counts as seen. */
 PHX__COLD static int step_read_card(phx *p, uint32_t node)
 {
     struct phx__card card;
-    int changed;
+    int changed, err;
 
     if (!phx__node_card(p, node, &card))
         return PHX_EPROTO; /* cannot be: checked when it came in */
+    if (card.flags & PHX__CARD_LEFT)
+        phx__dial_forget(&p->dial, node);
+    else if ((err = phx__dial_set_addrs(&p->dial, node, card.address, card.address_count)) != 0)
+        return err;
     if ((changed = phx__names_set(&p->names, node, &card)) < 0)
         return changed;
     p->news.card_stale |= changed;
     phx__post_sched_window(&p->post, node, card.window);
-    if (!(card.flags & PHX__CARD_LEFT))
-        return phx__dial_set_addrs(&p->dial, node, card.address, card.address_count);
-    phx__dial_forget(&p->dial, node);
     return 0;
 }
 

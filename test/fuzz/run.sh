@@ -73,7 +73,7 @@ records() {
         *) other=$((other + 1)); echo "# $f" ;;
         esac
     done
-    if [ $same -ge 30 ] && [ $other = 0 ]; then echo "ok $count - $same recorded nodes ran again, the same"
+    if [ $same -gt 30 ] && [ $other = 0 ]; then echo "ok $count - $same recorded nodes ran again, the same"
     else echo "not ok $count - of recorded nodes $same ran the same again, and $other did not"; fi
 }
 

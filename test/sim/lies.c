@@ -461,8 +461,7 @@ void tell_lie(struct sim *s, const char *story, const struct lie *lie)
     say_bar(s, story, "p99 meanwhile, s", p99(s, lies, gone) / 1e3, 1);
     say_bar(s, story, "pairs that do not talk afterwards", silent_pairs(end), 0);
     say_bar(s, story, "p99 5 s later / before", p99(s, again, end) / p99(s, calm, lies), 1.2);
-    /* Where memory is short, a card that a liar has begun may stay as long as its link does. */
-    say_bar(s, story, "memory 5 s later / before", growth, lie->mem_limit != 0 ? 1.5 : 1.1);
+    say_bar(s, story, "memory 5 s later / before", growth, 1.1);
     say_bar(s, story, "lines of log in the worst second", (double)rig.most_lines, 21);
     if (rig.refused)
         figure(s, "sends refused", (double)rig.refused);

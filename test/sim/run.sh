@@ -360,6 +360,7 @@ routing() {
     sim SCENARIO=oneway NODES=12
     sim SCENARIO=stalled NODES=12
     sim SCENARIO=scarce NODES=12 SEEDS=10
+    sim SCENARIO=scarce NODES=12 SEED=371 # memory ran out between a card's names and its addresses
     sim SCENARIO=hub_goes NODES=30 SEEDS=5
     sim SCENARIO=news NODES=6 SEEDS=5
     sim SCENARIO=cost_three NODES=100

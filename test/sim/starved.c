@@ -115,15 +115,10 @@ static const char *name(char text[80], const char *what, const char *of)
     return text;
 }
 
-/* The same with three hubs: until all have spoken, and until it is quiet. A message passes up to three
- * relays, and so does its ack. Without walls nodes link across, which makes shorter ways for others. */
-static void site_words(struct sim *s, uint32_t sharing, int walls)
+/* All listen. */
+static void words_listen(struct sim *s, uint32_t sharing)
 {
     uint32_t n = s->o.nodes, i;
-    struct words sum;
-    const char *what = walls ? "site_words" : "hub_words";
-    char text[80];
-    double pairs = (double)n * (n - 1), spoken;
 
     s->names = 1;
     add(s, n, 0, 0);
@@ -131,63 +126,76 @@ static void site_words(struct sim *s, uint32_t sharing, int walls)
         world_core(s->w, i, i % ((n + sharing - 1) / sharing));
     start_all(s);
     run_for(s, 100 * MS);
-    words_sites(s, walls);
-    for (i = 0; i < n && !s->w->failed; i++)
+}
+
+/* All have joined: each sends a word to each other at once. Until all have come. */
+static struct words words_spoken(struct sim *s, const char *what)
+{
+    struct words sum;
+    char text[80];
+    uint32_t i;
+
+    for (i = 0; i < s->o.nodes && !s->w->failed; i++)
         say_first(s, i);
     wait_until(s, all_spoken, MINUTE);
-    spoken = (double)now_us(s) / 1e6 - 0.1;
     sum = words_sum(s);
-    figure(s, name(text, what, "all have spoken after s"), spoken);
+    figure(s, name(text, what, "all have spoken after s"), (double)now_us(s) / 1e6 - 0.1);
     figure(s, name(text, what, "processor s until then"), (double)sum.worked_us / 1e6);
-    bar(s, name(text, what, "relayed frames per message"), (double)sum.relayed / pairs, 4);
-    bar(s, name(text, what, "retransmitted frames per message"), (double)sum.retransmitted / pairs, 0.0);
     bar(s, name(text, what, "links lost"), (double)sum.lost, 0);
-    figure(s, name(text, what, "entries per ordered pair until then"), (double)sum.entries / pairs);
+    return sum;
+}
+
+/* And until it is quiet. */
+static void words_quiet(struct sim *s, const char *what, double entries, double relayed)
+{
+    double pairs = (double)s->o.nodes * (s->o.nodes - 1);
+    struct words sum;
+    char text[80];
+
     (void)settle(s, 3 * SECOND, 5 * MINUTE);
     sum = words_sum(s);
     figure(s, name(text, what, "quiet after s"), (double)now_us(s) / 1e6 - 0.1);
-    figure(s, name(text, what, "processor s until then"), (double)sum.worked_us / 1e6);
-    bar(s, name(text, what, "entries per ordered pair"), (double)sum.entries / pairs, walls ? 3 : 15);
-    bar(s, name(text, what, "relayed frames per message until then"), (double)sum.relayed / pairs, 4);
+    figure(s, name(text, what, "processor s until it is quiet"), (double)sum.worked_us / 1e6);
+    bar(s, name(text, what, "entries per ordered pair"), (double)sum.entries / pairs, entries);
+    bar(s, name(text, what, "relayed frames per message until then"), (double)sum.relayed / pairs, relayed);
     figure(s, name(text, what, "dials per pair until then"), 2 * (double)sum.dials / pairs);
+}
+
+/* With three hubs. A message passes up to three relays, and so does its ack. Without walls nodes link across,
+ * which makes shorter ways for others. */
+static void site_words(struct sim *s, uint32_t sharing, int walls)
+{
+    double pairs = (double)s->o.nodes * (s->o.nodes - 1);
+    const char *what = walls ? "site_words" : "hub_words";
+    struct words sum;
+    char text[80];
+
+    words_listen(s, sharing);
+    words_sites(s, walls);
+    sum = words_spoken(s, what);
+    bar(s, name(text, what, "relayed frames per message"), (double)sum.relayed / pairs, 4);
+    bar(s, name(text, what, "retransmitted frames per message"), (double)sum.retransmitted / pairs, 0.0);
+    figure(s, name(text, what, "entries per ordered pair until then"), (double)sum.entries / pairs);
+    words_quiet(s, what, walls ? 3 : 15, 4);
     wait_until(s, all_well, MINUTE);
 }
 
-/* All listen, then all join the one hub that they know, and each sends a word to each other at once. */
+/* With one hub: all come to know and link with each other. */
 static void first_words(struct sim *s, uint32_t sharing)
 {
-    uint32_t n = s->o.nodes, i;
+    double pairs = (double)s->o.nodes * (s->o.nodes - 1);
     struct words sum;
-    double pairs = (double)n * (n - 1), spoken;
 
-    s->names = 1;
-    add(s, n, 0, 0);
-    for (i = 0; i < n; i++)
-        world_core(s->w, i, i % ((n + sharing - 1) / sharing));
-    start_all(s);
-    run_for(s, 100 * MS);
+    words_listen(s, sharing);
     join_all(s, 0);
-    for (i = 0; i < n && !s->w->failed; i++)
-        say_first(s, i);
-    wait_until(s, all_spoken, MINUTE);
-    spoken = (double)now_us(s) / 1e6 - 0.1;
-    sum = words_sum(s);
-    figure(s, "first_words all have spoken after s", spoken);
-    figure(s, "first_words processor s until then", (double)sum.worked_us / 1e6);
+    sum = words_spoken(s, "first_words");
     bar(s, "first_words relayed frames per message", (double)sum.relayed / pairs, 2);
     figure(s, "first_words looks per message", (double)sum.looks / pairs);
     bar(s, "first_words retransmitted frames per message", (double)sum.retransmitted / pairs, 0.01);
-    bar(s, "first_words links lost", (double)sum.lost, 0);
-    (void)settle(s, 3 * SECOND, 5 * MINUTE);
-    sum = words_sum(s);
-    figure(s, "first_words quiet after s", (double)now_us(s) / 1e6 - 0.1);
-    figure(s, "first_words processor s until then", (double)sum.worked_us / 1e6);
-    bar(s, "first_words entries per ordered pair", (double)sum.entries / pairs, 3);
-    bar(s, "first_words relayed frames per message until then", (double)sum.relayed / pairs, 2);
-    figure(s, "first_words dials per pair until then", 2 * (double)sum.dials / pairs);
+    words_quiet(s, "first_words", 3, 2);
     wait_until(s, all_linked, MINUTE);
     run_for(s, 10 * SECOND); /* then all know who is next to whom */
-    words_death(s, n / 2);
+    words_death(s, s->o.nodes / 2);
     wait_until(s, all_well, MINUTE);
 }
 
