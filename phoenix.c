@@ -17956,6 +17956,14 @@ static int sched_transit_lent(struct phx__post *p, struct phx__post_peer *peer, 
     return sched_enqueue(p, peer, b, frame, size);
 }
 
+static int sched_is_ours(const struct phx__post *p, const uint8_t *frame)
+{
+    struct phx_id source;
+
+    memcpy(&source, frame + PHX__DATA_TARGET + sizeof source, sizeof source);
+    return phx__id_equal(&source, &p->ids->at[PHX__SELF]);
+}
+
 int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
                             const struct phx__frame *f)
 {
@@ -17969,6 +17977,11 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
     if (!p->limits.relay || f->hops <= 1 || node == PHX__NONE)
         return PHX_ENOTFOUND;
     peer = phx__post_sched_open(p, node);
+    /* Our own frame is back: who we still send through has a way through us by now. The new way is taken. */
+    if (peer != NULL && peer->out.path.drains && sched_is_ours(p, frame)) {
+        phx__post_flow_rewind(&peer->out);
+        phx__post_sched_route(p, node);
+    }
     if (peer != NULL && sched_transit_lent(p, peer, frame, size, f->hops - 1) == 0)
         return 0;
     if (peer == NULL || (to = sched_room(p, peer, size)) == NULL)

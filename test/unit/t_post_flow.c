@@ -293,6 +293,31 @@ static void test_queueing(void)
     ok(world_free(w), "no byte leaked");
 }
 
+static void test_comes_back(void)
+{
+    /* Goal: what goes the former way while a better one waits does not go round and round if that way leads
+     * through us by now: the hub takes our new link for its own way. Method: so it does, to node 2. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    int i;
+
+    all_see(w, 3, 2);
+    route(w, 0, 2, 1);
+    w->frozen = 1;
+    for (i = 0; i < 20; i++) {
+        check(send_size(n, 3, 1000, 0, 0, 0) == 0, "sent");
+        turns(w, 1, 1000);
+    }
+    route(w, 0, 2, 2);
+    check(peer_of(w, 0, 2)->out.path.drains, "a better way waits");
+    route(w, 1, 2, 0);
+    w->frozen = 0;
+    turns(w, 10, 1000);
+    ok(w->got == 20 && no_errors(w), "%d of 20 have arrived 10 ms later", w->got);
+    ok(n->post.counters.dropped + w->node[1].post.counters.dropped == 0, "none went round until it was dropped");
+    ok(settle(w) && world_free(w), "no byte leaked");
+}
+
 static void test_waits_and_loses(void)
 {
     /* Goal: what is sent again while a better route waits takes that one, for nobody may serve the former any
@@ -662,6 +687,7 @@ int main(void)
     test_transit_memory();
     test_backstop();
     test_queueing();
+    test_comes_back();
     test_waits_and_loses();
     test_early();
     test_tails();
