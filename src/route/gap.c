@@ -22,21 +22,20 @@ static uint64_t gap_hash(const struct phx__ids *ids, uint32_t node)
 
 int phx__route_gap_has(const struct phx__route_gap *g, uint32_t node)
 {
-    for (uint32_t i = 0; i < g->count; i++)
-        if (g->at[i] == node)
-            return 1;
-    return 0;
+    uint32_t i = g->count;
+
+    while (i > 0 && g->at[i - 1] != node)
+        i--;
+    return (int)i;
 }
 
 int phx__route_gap_take(struct phx__route_gap *g, const struct phx__ids *ids, uint32_t node)
 {
-    uint32_t i = 0;
+    int i = phx__route_gap_has(g, node);
 
-    while (i < g->count && g->at[i] != node)
-        i++;
-    if (i == g->count)
+    if (i == 0)
         return 0;
-    g->at[i] = g->at[--g->count];
+    g->at[i - 1] = g->at[--g->count];
     g->hash ^= gap_hash(ids, node);
     return 1;
 }
