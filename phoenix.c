@@ -1510,8 +1510,9 @@ struct phx__route_gap {
     uint64_t hash; /* XOR of their hashes */
 };
 
-/* 1, or 0: not in it. */
+/* Its place, from 1 on, or 0: not in it. */
 PHX_PRIVATE int phx__route_gap_has(const struct phx__route_gap *g, uint32_t node);
+/* 1, or 0: it was not in it. */
 PHX_PRIVATE int phx__route_gap_take(struct phx__route_gap *g, const struct phx__ids *ids, uint32_t node);
 /* 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_gap_add(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
@@ -1812,7 +1813,7 @@ struct phx__route_lost {
     uint32_t count, capacity;
     uint64_t naming; /* the hash that the next beat tells as lost; 0: none */
     uint64_t claimed; /* our neighbourhood and those that all have lost: they need not be told of these */
-    int leftover;    /* a former neighbour's advertised entries are still there, for lack of memory */
+    int leftover;    /* what a former neighbour was told is still noted, e.g. for lack of memory */
 };
 
 /* When a flush advertises, and what waits for it. */
@@ -1877,7 +1878,6 @@ struct phx__route {
     uint64_t digest;        /* over reachable nodes, this one included */
     uint64_t neighbourhood; /* hash over this node, its neighbours and losses that are not settled */
     uint64_t moved;         /* when the table last changed */
-    uint32_t lapsed;        /* destinations with PHX__DEST_LAPSED */
     struct phx__route_lost lost;
     struct phx__route_pace pace;
     struct phx__route_rise rise;
@@ -10342,11 +10342,13 @@ PHX__COLD void phx__link_close(struct phx__link_set *s, struct phx__link *l, int
  * But where all have lost that neighbour nobody has: if a node of a full mesh dies, its neighbours need not
  * hear so from each other. So a loss is told to nobody at first, unless it made a way to others worse. The
  * lost one stays in the neighbourhood that we announce. One neighbour that is next to it is asked for a way
- * (route_ask_blind), and whoever is asked for a neighbour of its own tells both ends of each other. If the
- * other end lives it asks as well, whatever else it has lost. After a second the loss is settled: with a way
- * to that node others are not without it, and all are told; with none, all have lost it, and both sides of
- * each link take it out of what the other one announced (route_settle_loss). Until then no way to it is
- * passed on: who offers one may only be late to notice.
+ * (route_ask_blind). If the other end lives it asks as well, whatever else it has lost. After a second the
+ * loss is settled: with a way to that node others are not without it, and all are told; with none, all have
+ * lost it, and both sides of each link take it out of what the other one announced (route_settle_loss),
+ * which is a look at each neighbour. Until then no way to it is passed on, as who offers one may only be
+ * late to notice, and beats do not say what our neighbourhood is: the other side may settle before us, or
+ * after. Who told one end of a way that proved good, as that end names the loss to all, tells the other end
+ * of the way back; not before, as that end may be dead.
  *
  * If all are told, neighbours learn of it one by one, and each names to the others whom it lost. In between
  * two neighbourhoods differ by known nodes, and all the rest of them is still known to be the same: it was
@@ -10360,21 +10362,20 @@ static uint64_t gap_hash(const struct phx__ids *ids, uint32_t node)
 
 int phx__route_gap_has(const struct phx__route_gap *g, uint32_t node)
 {
-    for (uint32_t i = 0; i < g->count; i++)
-        if (g->at[i] == node)
-            return 1;
-    return 0;
+    uint32_t i = g->count;
+
+    while (i > 0 && g->at[i - 1] != node)
+        i--;
+    return (int)i;
 }
 
 int phx__route_gap_take(struct phx__route_gap *g, const struct phx__ids *ids, uint32_t node)
 {
-    uint32_t i = 0;
+    int i = phx__route_gap_has(g, node);
 
-    while (i < g->count && g->at[i] != node)
-        i++;
-    if (i == g->count)
+    if (i == 0)
         return 0;
-    g->at[i] = g->at[--g->count];
+    g->at[i - 1] = g->at[--g->count];
     g->hash ^= gap_hash(ids, node);
     return 1;
 }
@@ -11143,6 +11144,8 @@ static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
     }
     r->neighbourhood ^= hash;
     r->table.at[node].pos = PHX__TABLE_GONE;
+    r->lost.leftover |= r->table.at[node].flags & PHX__DEST_LAPSED; /* no flush came in between */
+    r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
     *l = r->lost.at[--r->lost.count];
 }
 
@@ -11674,7 +11677,6 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
             return PHX_ENOMEM;
     }
     r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
-    r->lapsed--;
     return 0;
 }
 
@@ -11757,7 +11759,6 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     d->pos = PHX__TABLE_LOST;
     d->card_own = 0; /* when it is back its own word counts, and is later than this one */
     d->flags |= PHX__DEST_LAPSED;
-    r->lapsed++;
     r->pace.urgent = 1;
     r->lost.at[r->lost.count++] = (struct phx__route_loss){ now + ROUTE_LOSS_WAIT, nbr, 0, 0 };
     phx__route_plan(r, now + ROUTE_LOSS_WAIT);
@@ -12003,19 +12004,6 @@ static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t
     r->counters.walked += r->table.capacity + checks * PHX__ROUTE_CHECK_COST;
 }
 
-static void beat_neighbourhood(struct phx__route *r, struct phx__route_nbr *n, const struct phx__beat *b,
-                               int shrunk, uint64_t now)
-{
-    if (shrunk && b->lost != 0)
-        beat_named_lost(r, n, b->lost, now);
-    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
-        beat_shrank(r, n, now); /* else all that it has lost we have lost, too */
-    n->neighbourhood = b->around;
-    if (n->neighbourhood == r->neighbourhood)
-        phx__route_gap_free(&n->gap, r->mem);
-    n->neighbours = b->around_count - (b->around_count > 0);
-}
-
 void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
                         uint64_t now)
 {
@@ -12023,10 +12011,18 @@ void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__be
 
     if (n == NULL)
         return;
-    if (b->around != 0 || shrunk)
-        beat_neighbourhood(r, n, b, shrunk, now);
-    else if (n->neighbourhood == 0)
+    if (shrunk && b->lost != 0)
+        beat_named_lost(r, n, b->lost, now);
+    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
+        beat_shrank(r, n, now); /* else all that it has lost we have lost, too */
+    if (b->around != 0 || shrunk) {
+        n->neighbourhood = b->around;
+        n->neighbours = b->around_count - (b->around_count > 0);
+    } else if (n->neighbourhood == 0) {
         n->neighbourhood = 1; /* nobody's: it does not say */
+    }
+    if (n->neighbourhood == r->neighbourhood)
+        phx__route_gap_free(&n->gap, r->mem);
     if (n->held) {
         n->dirty = PHX__MAX(n->dirty, 1);
         n->held = 0;
@@ -12555,14 +12551,15 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     r->ops.update(r->ops.ctx, n->node, r->out, count);
 }
 
-/* All who relied on a link with this node know of the loss. No memory: done when there is a link again. */
-static void advert_drop_lapsed(struct phx__route *r, uint32_t node)
+/* All who relied on links with these nodes know of the loss. No memory: done when there is a link again. */
+static void advert_drop_lapsed(struct phx__route *r)
 {
-    if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
-        return;
-    r->lost.leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
-    r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
-    r->lapsed--;
+    for (uint32_t i = 0; i < r->lost.count; i++) {
+        struct phx__dest *d = &r->table.at[r->lost.at[i].node];
+        if (d->flags & PHX__DEST_LAPSED)
+            r->lost.leftover |= phx__route_table_forget_nbr(&r->table, r->lost.at[i].node) != 0;
+        d->flags &= (uint8_t)~PHX__DEST_LAPSED;
+    }
 }
 
 /* Sends all neighbours, or the dirty ones, what they need. */
@@ -12616,10 +12613,7 @@ static void advert_update_all(struct phx__route *r)
     for (i = 0; i < r->dirty.count; i++)
         r->table.at[r->dirty.at[i]].flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
     r->dirty.count = 0;
-    for (i = r->lost.count; r->lapsed > 0 && i-- > 0;)
-        advert_drop_lapsed(r, r->lost.at[i].node);
-    for (i = 0; r->lapsed > 0 && (i = r->table.at[i].live) != PHX__SELF;) /* settled since */
-        advert_drop_lapsed(r, i);
+    advert_drop_lapsed(r);
 }
 
 /* Must a neighbour be told now that our neighbourhood shrank? One that had less than half as many neighbours,

@@ -396,14 +396,15 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     r->ops.update(r->ops.ctx, n->node, r->out, count);
 }
 
-/* All who relied on a link with this node know of the loss. No memory: done when there is a link again. */
-static void advert_drop_lapsed(struct phx__route *r, uint32_t node)
+/* All who relied on links with these nodes know of the loss. No memory: done when there is a link again. */
+static void advert_drop_lapsed(struct phx__route *r)
 {
-    if (!(r->table.at[node].flags & PHX__DEST_LAPSED))
-        return;
-    r->lost.leftover |= phx__route_table_forget_nbr(&r->table, node) != 0;
-    r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
-    r->lapsed--;
+    for (uint32_t i = 0; i < r->lost.count; i++) {
+        struct phx__dest *d = &r->table.at[r->lost.at[i].node];
+        if (d->flags & PHX__DEST_LAPSED)
+            r->lost.leftover |= phx__route_table_forget_nbr(&r->table, r->lost.at[i].node) != 0;
+        d->flags &= (uint8_t)~PHX__DEST_LAPSED;
+    }
 }
 
 /* Sends all neighbours, or the dirty ones, what they need. */
@@ -457,10 +458,7 @@ static void advert_update_all(struct phx__route *r)
     for (i = 0; i < r->dirty.count; i++)
         r->table.at[r->dirty.at[i]].flags &= (uint8_t) ~(PHX__DEST_DIRTY | PHX__DEST_LOSS);
     r->dirty.count = 0;
-    for (i = r->lost.count; r->lapsed > 0 && i-- > 0;)
-        advert_drop_lapsed(r, r->lost.at[i].node);
-    for (i = 0; r->lapsed > 0 && (i = r->table.at[i].live) != PHX__SELF;) /* settled since */
-        advert_drop_lapsed(r, i);
+    advert_drop_lapsed(r);
 }
 
 /* Must a neighbour be told now that our neighbourhood shrank? One that had less than half as many neighbours,

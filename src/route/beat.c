@@ -46,19 +46,6 @@ static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t
     r->counters.walked += r->table.capacity + checks * PHX__ROUTE_CHECK_COST;
 }
 
-static void beat_neighbourhood(struct phx__route *r, struct phx__route_nbr *n, const struct phx__beat *b,
-                               int shrunk, uint64_t now)
-{
-    if (shrunk && b->lost != 0)
-        beat_named_lost(r, n, b->lost, now);
-    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
-        beat_shrank(r, n, now); /* else all that it has lost we have lost, too */
-    n->neighbourhood = b->around;
-    if (n->neighbourhood == r->neighbourhood)
-        phx__route_gap_free(&n->gap, r->mem);
-    n->neighbours = b->around_count - (b->around_count > 0);
-}
-
 void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
                         uint64_t now)
 {
@@ -66,10 +53,18 @@ void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__be
 
     if (n == NULL)
         return;
-    if (b->around != 0 || shrunk)
-        beat_neighbourhood(r, n, b, shrunk, now);
-    else if (n->neighbourhood == 0)
+    if (shrunk && b->lost != 0)
+        beat_named_lost(r, n, b->lost, now);
+    else if (shrunk && n->neighbourhood != 0 && b->around != r->neighbourhood)
+        beat_shrank(r, n, now); /* else all that it has lost we have lost, too */
+    if (b->around != 0 || shrunk) {
+        n->neighbourhood = b->around;
+        n->neighbours = b->around_count - (b->around_count > 0);
+    } else if (n->neighbourhood == 0) {
         n->neighbourhood = 1; /* nobody's: it does not say */
+    }
+    if (n->neighbourhood == r->neighbourhood)
+        phx__route_gap_free(&n->gap, r->mem);
     if (n->held) {
         n->dirty = PHX__MAX(n->dirty, 1);
         n->held = 0;

@@ -4,11 +4,13 @@
  * But where all have lost that neighbour nobody has: if a node of a full mesh dies, its neighbours need not
  * hear so from each other. So a loss is told to nobody at first, unless it made a way to others worse. The
  * lost one stays in the neighbourhood that we announce. One neighbour that is next to it is asked for a way
- * (route_ask_blind), and whoever is asked for a neighbour of its own tells both ends of each other. If the
- * other end lives it asks as well, whatever else it has lost. After a second the loss is settled: with a way
- * to that node others are not without it, and all are told; with none, all have lost it, and both sides of
- * each link take it out of what the other one announced (route_settle_loss). Until then no way to it is
- * passed on: who offers one may only be late to notice.
+ * (route_ask_blind). If the other end lives it asks as well, whatever else it has lost. After a second the
+ * loss is settled: with a way to that node others are not without it, and all are told; with none, all have
+ * lost it, and both sides of each link take it out of what the other one announced (route_settle_loss),
+ * which is a look at each neighbour. Until then no way to it is passed on, as who offers one may only be
+ * late to notice, and beats do not say what our neighbourhood is: the other side may settle before us, or
+ * after. Who told one end of a way that proved good, as that end names the loss to all, tells the other end
+ * of the way back; not before, as that end may be dead.
  *
  * If all are told, neighbours learn of it one by one, and each names to the others whom it lost. In between
  * two neighbourhoods differ by known nodes, and all the rest of them is still known to be the same: it was
@@ -22,21 +24,20 @@ static uint64_t gap_hash(const struct phx__ids *ids, uint32_t node)
 
 int phx__route_gap_has(const struct phx__route_gap *g, uint32_t node)
 {
-    for (uint32_t i = 0; i < g->count; i++)
-        if (g->at[i] == node)
-            return 1;
-    return 0;
+    uint32_t i = g->count;
+
+    while (i > 0 && g->at[i - 1] != node)
+        i--;
+    return (int)i;
 }
 
 int phx__route_gap_take(struct phx__route_gap *g, const struct phx__ids *ids, uint32_t node)
 {
-    uint32_t i = 0;
+    int i = phx__route_gap_has(g, node);
 
-    while (i < g->count && g->at[i] != node)
-        i++;
-    if (i == g->count)
+    if (i == 0)
         return 0;
-    g->at[i] = g->at[--g->count];
+    g->at[i - 1] = g->at[--g->count];
     g->hash ^= gap_hash(ids, node);
     return 1;
 }

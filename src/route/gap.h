@@ -15,8 +15,9 @@ struct phx__route_gap {
     uint64_t hash; /* XOR of their hashes */
 };
 
-/* 1, or 0: not in it. */
+/* Its place, from 1 on, or 0: not in it. */
 PHX_PRIVATE int phx__route_gap_has(const struct phx__route_gap *g, uint32_t node);
+/* 1, or 0: it was not in it. */
 PHX_PRIVATE int phx__route_gap_take(struct phx__route_gap *g, const struct phx__ids *ids, uint32_t node);
 /* 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_gap_add(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,

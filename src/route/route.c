@@ -191,6 +191,8 @@ static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
     }
     r->neighbourhood ^= hash;
     r->table.at[node].pos = PHX__TABLE_GONE;
+    r->lost.leftover |= r->table.at[node].flags & PHX__DEST_LAPSED; /* no flush came in between */
+    r->table.at[node].flags &= (uint8_t)~PHX__DEST_LAPSED;
     *l = r->lost.at[--r->lost.count];
 }
 
@@ -722,7 +724,6 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
             return PHX_ENOMEM;
     }
     r->table.at[nbr].flags &= (uint8_t) ~(PHX__DEST_LAPSED | PHX__DEST_LOSS);
-    r->lapsed--;
     return 0;
 }
 
@@ -805,7 +806,6 @@ void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
     d->pos = PHX__TABLE_LOST;
     d->card_own = 0; /* when it is back its own word counts, and is later than this one */
     d->flags |= PHX__DEST_LAPSED;
-    r->lapsed++;
     r->pace.urgent = 1;
     r->lost.at[r->lost.count++] = (struct phx__route_loss){ now + ROUTE_LOSS_WAIT, nbr, 0, 0 };
     phx__route_plan(r, now + ROUTE_LOSS_WAIT);

@@ -70,7 +70,7 @@ struct phx__route_lost {
     uint32_t count, capacity;
     uint64_t naming; /* the hash that the next beat tells as lost; 0: none */
     uint64_t claimed; /* our neighbourhood and those that all have lost: they need not be told of these */
-    int leftover;    /* a former neighbour's advertised entries are still there, for lack of memory */
+    int leftover;    /* what a former neighbour was told is still noted, e.g. for lack of memory */
 };
 
 /* When a flush advertises, and what waits for it. */
@@ -135,7 +135,6 @@ struct phx__route {
     uint64_t digest;        /* over reachable nodes, this one included */
     uint64_t neighbourhood; /* hash over this node, its neighbours and losses that are not settled */
     uint64_t moved;         /* when the table last changed */
-    uint32_t lapsed;        /* destinations with PHX__DEST_LAPSED */
     struct phx__route_lost lost;
     struct phx__route_pace pace;
     struct phx__route_rise rise;

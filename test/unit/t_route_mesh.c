@@ -335,6 +335,127 @@ static void test_deaths(void)
     }
 }
 
+/* Host `from` says to `to` of `rank` that it is so many hops away; or, in a beat, that it has lost it. */
+static void mesh_say(struct world *w, uint32_t from, uint32_t to, uint32_t rank, unsigned hops)
+{
+    struct host *h = &w->host[to];
+    struct phx__entry e = { .incarnation = host_dest(h, rank)->incarnation, .seq = host_dest(h, rank)->seq,
+                            .hops = (uint8_t)hops, .card_version = host_dest(h, rank)->card_version };
+
+    host_id(&e.id, rank);
+    check(phx__route_entry(&h->route, host_node(h, from), &e, w->now) == 0, "said");
+}
+
+static void mesh_name_lost(struct world *w, uint32_t from, uint32_t to, uint32_t rank)
+{
+    struct host *h = &w->host[to];
+    struct phx__beat b = { .around = phx__route_nbr(&h->route, host_node(h, from))->neighbourhood };
+
+    b.lost = phx__id_hash(&h->ids.at[host_node(h, rank)]);
+    b.around ^= b.lost;
+    phx__route_beat_in(&h->route, host_node(h, from), &b, 1, w->now);
+    host_flush(h);
+}
+
+/* A full mesh at rest, in which all have heard each other's beats. */
+static void mesh_rests(struct world *w, uint32_t count)
+{
+    (void)mesh_clique(w, count);
+    check(world_settle(w, 20, RIGHT_ALL) >= 0, "a mesh of %u", count);
+    world_beats(w);
+    world_run(w, 20 * PHX__SECOND);
+}
+
+static void test_liar(void)
+{
+    /* Goal: a way to one that all have lost goes no further than to him who was told of it, as long as the
+     * loss is not settled; and a lie ends with the liar's word. Method: one of eight dies, and one says to
+     * another that it is next to the dead one, while a third one has no link with the liar: the second time
+     * long after, when all have settled the loss. */
+    struct world *w = &world;
+    uint32_t round, i, knows;
+    uint64_t told, all;
+
+    for (round = 0; round < 2; round++) {
+        mesh_rests(w, 8);
+        world_cut(w, 1, 3);
+        world_run(w, 20 * PHX__SECOND);
+        host_stop(w, 7);
+        world_run(w, (round ? 2000 : 100) * PHX__MS);
+        told = w->host[2].route.counters.entries_out;
+        all = world_entries(w);
+        mesh_say(w, 1, 2, 7, 1);
+        check(host_dest(&w->host[2], 7)->hops == 2, "believed");
+        world_run(w, 500 * PHX__MS);
+        ok(round || w->host[2].route.counters.entries_out == told, "a way to the dead is told to nobody");
+        for (knows = i = 0; i < 7; i++)
+            knows += host_dest(&w->host[i], 7)->hops != PHX__UNREACHABLE;
+        ok(round || knows == 1, "so %u has one", knows);
+        world_run(w, 3 * PHX__SECOND);
+        ok(world_entries(w) - all <= 3 * 8, "while the lie stands: %u entries",
+           (unsigned)(world_entries(w) - all));
+        mesh_say(w, 1, 2, 7, PHX__UNREACHABLE);
+        ok(world_settle(w, 60, RIGHT_ALL) >= 0, "then all is right");
+        check(world_free(w), "freed");
+    }
+}
+
+static void test_both_ends(void)
+{
+    /* Goal: who told one of a way to a neighbour that it has lost tells that neighbour of the way back, once
+     * the loss is named, and not before: the other end may be dead. Method: the link between two of six
+     * goes, of which the second notices nothing; the first asks. */
+    struct world *w = &world;
+    struct phx__request q = { .incarnation = 1 };
+    struct host *h = &w->host[3];
+
+    mesh_rests(w, 6);
+    host_id(&q.id, 5);
+    q.incarnation = host_dest(h, 5)->incarnation;
+    phx__route_request(&h->route, host_node(h, 4), &q, WORLD_HOPS, w->now);
+    host_flush(h);
+    ok(phx__route_table_word(host_dest(h, 5), host_node(h, 4)).hops == 1, "who asks is told");
+    ok(phx__route_table_word(host_dest(h, 4), host_node(h, 5)).hops == PHX__UNREACHABLE,
+       "the other end not yet");
+    mesh_name_lost(w, 4, 3, 5);
+    ok(phx__route_table_word(host_dest(h, 4), host_node(h, 5)).hops == 1, "but when the loss is named");
+    h = &w->host[2];
+    mesh_name_lost(w, 4, 2, 5);
+    ok(phx__route_table_word(host_dest(h, 4), host_node(h, 5)).hops == PHX__UNREACHABLE,
+       "by whom told a way alone");
+    ok(world_settle(w, 60, RIGHT_ALL) >= 0 && world_is_sound(w), "all is right");
+    check(world_free(w), "freed");
+}
+
+static void test_churn(void)
+{
+    /* Goal: where somebody always dies or comes the cost does not add up, though no table is quiet and losses
+     * always wait. Method: a mesh of 16 in which one dies every 400 ms and is back, with links to all at one
+     * moment, 200 ms later: what the last 20 cost, beside the first 20. */
+    enum { N = 16 };
+    struct world *w = &world;
+    uint64_t told[2] = { 0, 0 };
+    uint32_t i, k;
+
+    mesh_rests(w, N);
+    for (k = 0; k < 40; k++) {
+        struct phx__route *r = &w->host[1 + k % (N - 1)].route;
+        uint64_t life = r->table.at[0].incarnation, before = world_entries(w) - r->counters.entries_out;
+        host_stop(w, 1 + k % (N - 1));
+        world_run(w, 200 * PHX__MS);
+        check(host_start(w, 1 + k % (N - 1), life + 1) == 0, "it is back"); /* its counters are 0 */
+        for (i = 0; i < N; i++)
+            if (i != 1 + k % (N - 1))
+                world_link(w, 1 + k % (N - 1), i);
+        world_run(w, 200 * PHX__MS);
+        told[k / 20] += world_entries(w) - before;
+    }
+    ok(told[1] <= told[0] * 6 / 5 && told[1] <= 20 * 3 * N * (N - 1), "20 times %u entries, and then %u",
+       (unsigned)told[0] / 20, (unsigned)told[1] / 20);
+    ok(world_settle(w, 60, RIGHT_ALL) >= 0 && world_is_sound(w), "and all is right");
+    check(world_free(w), "freed");
+}
+
 static void test_named_again(void)
 {
     /* Goal: what is kept of losses is bounded by the neighbours. Method: one neighbour says again and again
@@ -416,6 +537,9 @@ int main(void)
     test_memory_deaths();
     test_deaths();
     test_named_again();
+    test_liar();
+    test_both_ends();
+    test_churn();
     test_lives();
     return test_end();
 }
