@@ -61,13 +61,13 @@ PHX__COLD static uint64_t start_quiet_at(const struct phx__dial_start *s, uint32
 static uint64_t start_window_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
                                 uint64_t now)
 {
+    const struct phx__dial_slot *slot;
     uint64_t next = UINT64_MAX;
-    uint32_t k, count = 0;
+    uint32_t count = 0;
 
-    for (k = 0; k < slots->count; k++) {
-        const struct phx__dial_slot *slot = &slots->at[k];
+    for (slot = slots->at; slot < slots->at + slots->count; slot++) {
         uint64_t until = slot->since + (slot->answered ? START_STUCK_US : START_SILENT_US);
-        if (slot->target == PHX__NONE || now >= until)
+        if (now >= until)
             continue;
         count++;
         next = PHX__MIN(until, next);

@@ -132,15 +132,15 @@ static void test_start_turns(void)
      * so a dial in 80 ms; about half are its own, and nobody dials it. */
     struct rig *r = rig_new(100, 64, 49);
     uint8_t own[128] = { 0 };
-    uint32_t i, node, timer, left = 0, early = 0;
+    uint32_t i, node, target, left = 0, early = 0;
     uint64_t begin = r->now;
 
     r->d.start.above = 8;
     r->d.listening = r->busy = r->answers = 1;
     for (i = 0; i < 80; i++) {
         node = rig_reached(r);
-        timer = phx__dial_target_of(&r->d.targets, node)->timer;
-        own[node] = phx__timer_at(&r->timers, timer) == r->now;
+        target = (uint32_t)(phx__dial_target_of(&r->d.targets, node) - r->d.targets.at);
+        own[node] = phx__timer_at(&r->d.targets.due, target) == r->now;
         left += own[node];
         phx__dial_want(&r->d, node);
     }
