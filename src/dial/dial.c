@@ -603,7 +603,7 @@ PHX__COLD static void dial_relax(struct phx__dial *d, int before)
         || (!phx__dial_target_wake_all(&d->targets, dial_mesh(d)) && held == 0))
         return;
     for (uint32_t i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].in_use)
+        if (d->targets.at[i].at != NULL)
             dial_plan_idle(d, &d->targets.at[i]);
 }
 
@@ -900,7 +900,7 @@ PHX__COLD void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable
 PHX__COLD void phx__dial_moved(struct phx__dial *d)
 {
     for (uint32_t i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
+        if (d->targets.at[i].at != NULL && !dial_node(d, d->targets.at[i].node)->linked)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
 
@@ -955,7 +955,7 @@ PHX__COLD const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial
     if (hub >= d->targets.hub_count || i >= d->targets.at[d->targets.hubs[hub]].count)
         return NULL;
     t = &d->targets.at[d->targets.hubs[hub]];
-    *to = t->place[i];
+    *to = *phx__dial_target_place(t, i);
     *node = t->node;
     return &t->at[i];
 }
@@ -972,7 +972,7 @@ PHX__COLD void phx__dial_stop(struct phx__dial *d)
 {
     d->stopped = 1;
     for (uint32_t i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].in_use)
+        if (d->targets.at[i].at != NULL)
             dial_rest(d, &d->targets.at[i]);
 }
 

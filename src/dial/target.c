@@ -73,11 +73,19 @@ PHX__COLD static uint32_t target_next_pick(const struct phx__dial_targets *ts)
 
 /* ---- Targets */
 
+static size_t target_size(int hub, uint32_t count)
+{
+    return count * (sizeof(struct phx__dial_addr) + (hub ? sizeof(struct phx_address) : 0));
+}
+
+PHX__COLD const struct phx_address *phx__dial_target_place(const struct phx__dial_target *t, uint32_t i)
+{
+    return (const struct phx_address *)(const void *)(t->at + t->count) + i;
+}
+
 PHX__COLD void phx__dial_target_strip(struct phx__dial_targets *ts, struct phx__dial_target *t)
 {
-    phx__mem_put(ts->mem, t->at, t->count * sizeof *t->at);
-    if (t->place != NULL)
-        phx__mem_put(ts->mem, t->place, t->count * sizeof *t->place);
+    phx__mem_put(ts->mem, t->at, target_size(t->hub, t->count));
 }
 
 /* One more free target, and its timers, which it keeps. PHX_ENOMEM. */
@@ -93,7 +101,7 @@ PHX__COLD static int target_make(struct phx__dial_targets *ts)
         return PHX_ENOMEM;
     }
     PHX_ASSERT(due == i && turn == i);
-    ts->at[i] = (struct phx__dial_target){ .next = PHX__NONE };
+    ts->at[i] = (struct phx__dial_target){ .node = PHX__NONE };
     ts->free = ts->count++;
     return 0;
 }
@@ -101,25 +109,22 @@ PHX__COLD static int target_make(struct phx__dial_targets *ts)
 PHX__COLD struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
                                               const struct phx_address *a, uint32_t n)
 {
-    struct phx__dial_target new = { .count = (uint8_t)n, .in_use = 1, .hub = node == PHX__NONE, .node = node };
     struct phx__dial_target *t;
+    struct phx__dial_addr *at;
     uint32_t i;
+    int hub = node == PHX__NONE;
 
     if ((ts->free == PHX__NONE && target_make(ts) != 0)
-        || (new.at = phx__mem_zero(ts->mem, n * sizeof *new.at)) == NULL)
+        || (at = phx__mem_zero(ts->mem, target_size(hub, n))) == NULL)
         return NULL;
-    if (new.hub && (new.place = phx__mem_zero(ts->mem, n * sizeof *a)) == NULL) {
-        phx__dial_target_strip(ts, &new);
-        return NULL;
-    }
     for (i = 0; i < n; i++)
-        new.at[i] = (struct phx__dial_addr){ .key = phx__dial_addr_key(ts->rate, &a[i]), .slot = PHX__NONE };
-    if (new.hub)
-        memcpy(new.place, a, n * sizeof *a);
+        at[i] = (struct phx__dial_addr){ .key = phx__dial_addr_key(ts->rate, &a[i]), .slot = PHX__NONE };
+    if (hub)
+        memcpy(at + n, a, n * sizeof *a);
     i = ts->free;
     t = &ts->at[i];
-    ts->free = t->next;
-    *t = new;
+    ts->free = t->node;
+    *t = (struct phx__dial_target){ .at = at, .count = (uint8_t)n, .hub = (uint8_t)hub, .node = node };
     if (!t->hub)
         ts->nodes[node].target = i + 1;
     return t;
@@ -152,7 +157,7 @@ PHX__COLD void phx__dial_target_addresses(const struct phx__dial_targets *ts, co
 
     memset(out, 0, PHX__DIAL_ADDRESSES * sizeof *out);
     if (t->hub)
-        memcpy(out, t->place, t->count * sizeof *out);
+        memcpy(out, phx__dial_target_place(t, 0), t->count * sizeof *out);
     for (uint32_t k = 0; k < n; k++)
         if ((i = phx__dial_addr_index(t->at, t->count, phx__dial_addr_key(ts->rate, &all[k]))) != PHX__NONE)
             out[i] = all[k];
@@ -220,7 +225,7 @@ PHX__COLD int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t m
 PHX__COLD void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t)
 {
     phx__dial_target_strip(ts, t);
-    *t = (struct phx__dial_target){ .next = ts->free };
+    *t = (struct phx__dial_target){ .node = ts->free };
     ts->free = (uint32_t)(t - ts->at);
 }
 

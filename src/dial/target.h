@@ -10,16 +10,16 @@
 /* In struct phx__dial_node: it has addresses, and no target yet. */
 #define PHX__DIAL_LATENT UINT32_MAX
 
-struct phx__dial_target {      /* a hub, or a node that may be dialled */
-    struct phx__dial_addr *at; /* in the order in which they are tried */
-    struct phx_address *place; /* a hub's, in the same order; NULL for a node, whose card has them */
+struct phx__dial_target { /* a hub, or a node that may be dialled */
+    /* In the order in which they are tried. Behind a hub's are the addresses; a node's are in its card. NULL:
+     * this target is free. */
+    struct phx__dial_addr *at;
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
-    uint8_t in_use, hub, round, verdict;
+    uint8_t hub, round, verdict;
     uint8_t fresh;                 /* not dialled yet */
-    uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
+    uint32_t node;                 /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
     uint16_t failures, duplicates; /* rounds in a row that ended so */
-    uint32_t next;                 /* a free target: the next free one */
 };
 
 struct phx__dial_node { /* what is known of a node besides its addresses */
@@ -67,6 +67,8 @@ PHX_PRIVATE int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t no
 PHX_PRIVATE void phx__dial_target_addresses(const struct phx__dial_targets *ts,
                                             const struct phx__dial_target *t,
                                             struct phx_address out[PHX__DIAL_ADDRESSES]);
+/* Address i of a hub. */
+PHX_PRIVATE const struct phx_address *phx__dial_target_place(const struct phx__dial_target *t, uint32_t i);
 /* Gives back what was kept of its addresses. */
 PHX_PRIVATE void phx__dial_target_strip(struct phx__dial_targets *ts, struct phx__dial_target *t);
 /* At rest, and none any more. */

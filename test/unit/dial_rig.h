@@ -308,7 +308,7 @@ static inline void rig_check(struct rig *r)
         const struct phx__dial_target *t = &d->targets.at[i];
         uint32_t mine = 0;
         uint64_t due, turn;
-        if (!t->in_use)
+        if (t->at == NULL)
             continue;
         for (k = 0; k < t->count; k++)
             mine += t->at[k].slot != PHX__NONE;
