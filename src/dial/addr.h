@@ -12,7 +12,7 @@ enum phx__dial_addr_met {
     PHX__DIAL_MET_OTHER  /* another node lives there now */
 };
 
-/* What is known of one address of a target. The address itself is in the card of its node, or with its hub. */
+/* What is known of one address of a target. The address itself is in the card of its node, or with a hub. */
 struct phx__dial_addr {
     uint64_t key;      /* of the address */
     uint64_t tried_at; /* when the last dial ended; 0: not tried */

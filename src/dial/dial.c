@@ -456,11 +456,15 @@ PHX__COLD static int dial_has_room(struct phx__dial *d)
 
 /* ---- Turns */
 
+PHX__COLD static int dial_is_paced(const struct phx__dial *d)
+{
+    return d->limits.start_above != 0 && d->targets.known > d->limits.start_above;
+}
+
 /* Is it a first dial of a node that can be reached? Such a one can wait. */
 PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    return phx__dial_start_is_paced(&d->start, d->targets.known) && t->fresh
-           && dial_node(d, t->node)->reachable;
+    return dial_is_paced(d) && t->fresh && dial_node(d, t->node)->reachable;
 }
 
 /* When the pace lets the next one of those that can wait be dialled; UINT64_MAX: when a dial has ended. */
@@ -468,7 +472,7 @@ PHX__COLD static uint64_t dial_turn_at(struct phx__dial *d)
 {
     if (phx__timer_next(&d->targets.turns) == UINT64_MAX)
         return UINT64_MAX;
-    if (!phx__dial_start_is_paced(&d->start, d->targets.known))
+    if (!dial_is_paced(d))
         return *d->now;
     return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
 }
@@ -563,7 +567,7 @@ PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct
 
     if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
         return PHX_ENOMEM;
-    d->start.learnt_at = *d->now;
+    d->start.news_at = *d->now;
     if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
     t->fresh = 1;
@@ -620,7 +624,7 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
                                              .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
     phx__timer_init(&d->targets.due, mem);
     phx__timer_init(&d->targets.turns, mem);
-    phx__dial_start_init(&d->start, limits->start_above);
+    phx__dial_start_init(&d->start);
     if (phx__timer_new(timers, PHX__TIMER_DIAL, 0, &d->timer) != 0
         || phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
@@ -727,7 +731,7 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
         dial_drop_addrs(d, node);
     else if (d->targets.nodes[node].target == 0)
         err = dial_learn(d, node, order, n);
-    else if (t != NULL && !phx__dial_addr_is_same(&d->rate, t->at, t->count, order, n)) /* else its card says them */
+    else if (t != NULL && !phx__dial_addr_is_same(&d->rate, t->at, t->count, order, n))
         err = dial_renew(d, t, order, n);
     if (err != 0)
         return err;

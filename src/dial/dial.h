@@ -21,9 +21,10 @@ struct phx__dial_ops {
     int (*dial)(phx *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to);
     /* Give this dial up (another address won). No result is wanted. */
     void (*abandon)(phx *ctx, uint32_t slot);
-    /* Are messages under way that this node knows of? Links that nobody needs at once can wait for them. */
+    /* Are messages under way, or have some passed since it was last asked, whosever they are? Links that
+     * nobody needs at once can wait for them. */
     int (*busy)(phx *ctx);
-    /* A node's addresses as they are now, after phx__dial_set_addrs: how many, PHX__DIAL_ADDRESSES at most. */
+    /* A node's addresses as they are now, after phx__dial_set_addrs: how many, up to PHX__DIAL_ADDRESSES. */
     uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out);
 };
 
@@ -86,8 +87,9 @@ PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
 PHX_PRIVATE const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,
                                                         struct phx_address *to);
 /* The same of a hub, by its number; node: whom it stands for, PHX__NONE as long as nobody knows. */
-PHX_PRIVATE const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial *d, uint32_t hub, uint32_t i,
-                                                            struct phx_address *to, uint32_t *node);
+PHX_PRIVATE const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial *d, uint32_t hub,
+                                                            uint32_t i, struct phx_address *to,
+                                                            uint32_t *node);
 /* Was the address of this dial never dialled before? */
 PHX_PRIVATE int phx__dial_is_first(const struct phx__dial *d, uint32_t slot);
 PHX_PRIVATE void phx__dial_stop(struct phx__dial *d);

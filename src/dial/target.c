@@ -149,7 +149,8 @@ PHX__COLD struct phx__dial_target *phx__dial_target_of(const struct phx__dial_ta
     return target != 0 && target != PHX__DIAL_LATENT ? &ts->at[target - 1] : NULL;
 }
 
-PHX__COLD void phx__dial_target_addresses(const struct phx__dial_targets *ts, const struct phx__dial_target *t,
+PHX__COLD void phx__dial_target_addresses(const struct phx__dial_targets *ts,
+                                          const struct phx__dial_target *t,
                                           struct phx_address out[PHX__DIAL_ADDRESSES])
 {
     struct phx_address all[PHX__DIAL_ADDRESSES];
@@ -158,9 +159,11 @@ PHX__COLD void phx__dial_target_addresses(const struct phx__dial_targets *ts, co
     memset(out, 0, PHX__DIAL_ADDRESSES * sizeof *out);
     if (t->hub)
         memcpy(out, phx__dial_target_place(t, 0), t->count * sizeof *out);
-    for (uint32_t k = 0; k < n; k++)
-        if ((i = phx__dial_addr_index(t->at, t->count, phx__dial_addr_key(ts->rate, &all[k]))) != PHX__NONE)
+    for (uint32_t k = 0; k < n; k++) {
+        i = phx__dial_addr_index(t->at, t->count, phx__dial_addr_key(ts->rate, &all[k]));
+        if (i != PHX__NONE)
             out[i] = all[k];
+    }
 }
 
 PHX__COLD uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,

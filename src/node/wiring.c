@@ -8,7 +8,11 @@
 
 static int wiring_busy(phx *p)
 {
-    return p->post.pending.count > 0 || p->post.transit.bytes > 0;
+    const struct phx__post_counters *c = &p->post.counters;
+    uint64_t passed = c->messages_in + c->messages_out + c->relayed_frames, before = p->step.passed;
+
+    p->step.passed = passed;
+    return passed != before || p->post.pending.count > 0 || p->post.transit.bytes > 0;
 }
 
 PHX__COLD static void wiring_silent(phx *p, uint32_t node, uint64_t us)
