@@ -2273,7 +2273,7 @@ PHX_PRIVATE void phx__detect_due(struct phx__detect *d, int kind, uint32_t node,
 #endif
 
 /* ======== src/dial/slot.h ======== */
-/* slot.h - BRAIN: dials under way: their numbers, whose they are, and which one gives way. */
+/* slot.h - BRAIN: dials under way: whose they are, which one gives way, when the next may begin. */
 #ifdef PHX_LINES
 #line 1 "src/dial/slot.h"
 #endif
@@ -2283,28 +2283,28 @@ PHX_PRIVATE void phx__detect_due(struct phx__detect *d, int kind, uint32_t node,
 
 struct phx__dial_slot {
     uint64_t since;
-    uint32_t target; /* index; PHX__NONE: free */
-    uint32_t next;   /* free slot */
-    uint16_t generation;
-    uint8_t address; /* of the target */
+    uint64_t key;    /* of the address */
+    uint32_t number; /* by which its owner and the links know it */
+    uint32_t target; /* index */
     uint8_t answered;
 };
 
 struct phx__dial_slots {
     struct phx__dial_slot *at;
-    uint32_t capacity;
-    uint32_t count; /* all that are in use are below */
-    uint32_t free;  /* PHX__NONE: all are in use */
+    uint32_t count, capacity;
+    uint32_t last; /* number */
 };
 
 /* Memory for max slots, at once, so that no dial can fail for lack of one. PHX_ENOMEM. */
 PHX_PRIVATE int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max);
-/* One of the free slots: its number, which is never PHX__NONE and not used again for long. */
-PHX_PRIVATE uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint32_t address,
+/* One more, of which there is room: its number, which is never PHX__NONE and not used again for long. */
+PHX_PRIVATE uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint64_t key,
                                          uint64_t now);
 PHX_PRIVATE void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number);
 /* The slot with this number, or NULL if the dial is over. */
 PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number);
+/* Is this address being dialled? A look at all slots for each dial, nothing beside a dial. */
+PHX_PRIVATE int phx__dial_slot_is_busy(const struct phx__dial_slots *s, uint64_t key);
 /* The number of the slot that should give way to a target that waits; PHX__NONE: ask again at *next. */
 PHX_PRIVATE uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next);
 
@@ -2328,34 +2328,25 @@ enum phx__dial_addr_met {
     PHX__DIAL_MET_OTHER  /* another node lives there now */
 };
 
-/* One address of a target. The addresses of a node stand in one block, with the texts of the paths behind
- * them: a struct phx_address is 126 bytes, nearly all of them room for a path, which few have. */
+/* What is known of one address of a target. The address itself is in the card of its node, or with a hub. */
 struct phx__dial_addr {
+    uint64_t key;      /* of the address */
     uint64_t tried_at; /* when the last dial ended; 0: not tried */
     uint32_t slot;     /* number of the dial under way, or PHX__NONE */
     int16_t error;     /* how the last dial ended; 0: not tried or fine. PHX_ESELF: not tried for a while */
     uint8_t met;       /* enum phx__dial_addr_met */
-    uint8_t path_size; /* with its NUL; 0: none */
-    uint8_t family, tls;
-    uint16_t port;
-    uint8_t ip[16]; /* or two bytes that say where in the block the path begins */
 };
 
 /* In the order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
 PHX_PRIVATE uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
                                           struct phx_address out[PHX__DIAL_ADDRESSES]);
-/* n addresses, none of them tried. NULL: no memory. */
-PHX_PRIVATE struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx_address *a,
-                                                      uint32_t n);
-PHX_PRIVATE void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32_t count);
-/* Address i of the block. */
-PHX_PRIVATE void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct phx_address *out);
-/* Which one this is, or PHX__NONE. */
-PHX_PRIVATE uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count,
-                                          const struct phx_address *a);
+/* No two addresses have the same. l: has the salt. */
+PHX_PRIVATE uint64_t phx__dial_addr_key(const struct phx__ratelimit *l, const struct phx_address *a);
+/* Which one has this key, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count, uint64_t key);
 /* The same set, in whatever order? */
-PHX_PRIVATE int phx__dial_addr_is_same(const struct phx__dial_addr *at, uint32_t count,
-                                       const struct phx_address *a, uint32_t n);
+PHX_PRIVATE int phx__dial_addr_is_same(const struct phx__ratelimit *l, const struct phx__dial_addr *at,
+                                       uint32_t count, const struct phx_address *a, uint32_t n);
 /* The ones that may be tried now, as bits. rest: how long one that led to this node itself is left alone. */
 PHX_PRIVATE unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
                                            uint64_t now);
@@ -2367,9 +2358,9 @@ PHX_PRIVATE int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t
 
 /* ---- rate.c: how often a node dials the addresses that it was told by others */
 
-/* How long until the first of these addresses may be dialled, 0: now. which: bits. */
-PHX_PRIVATE uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__dial_addr *at,
-                                         uint32_t count, unsigned which, uint64_t now);
+/* How long until this address may be dialled, 0: now. */
+PHX_PRIVATE uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx_address *a,
+                                         uint64_t now);
 /* One dial of this address. */
 PHX_PRIVATE void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now);
 /* A node lives at this address: what was spent on it does not count. paid: the dial itself was spent. */
@@ -2387,21 +2378,18 @@ PHX_PRIVATE void phx__dial_rate_return(struct phx__ratelimit *l, const struct ph
 /* include "dial/slot.h" */
 
 struct phx__dial_start {
-    uint32_t above;     /* a start is paced above this many known nodes; 0: never */
     uint32_t window;    /* dials at once */
     uint64_t slowed_at; /* when the window was last halved */
     uint64_t quickest;  /* the least that a link took from dial to up */
-    uint64_t learnt_at; /* when a node was last heard of for the first time */
+    uint64_t news_at;   /* when a node was last heard of for the first time, or messages were under way */
     uint64_t began_at;  /* when a dial last began */
 };
 
-PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s, uint32_t above);
-PHX_PRIVATE int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known);
+PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s);
 /* In a paced start, when a node that can be reached may be dialled for the first time: now, or look again
  * later; UINT64_MAX: when a dial has ended. busy: messages are under way. */
-PHX_PRIVATE uint64_t phx__dial_start_room_at(const struct phx__dial_start *s,
-                                             const struct phx__dial_slots *slots, uint32_t known, int busy,
-                                             uint64_t now);
+PHX_PRIVATE uint64_t phx__dial_start_room_at(struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                                             uint32_t known, int busy, uint64_t now);
 /* A link came this long after its dial. most: of the window. */
 PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now);
 
@@ -2423,16 +2411,16 @@ PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took,
 /* In struct phx__dial_node: it has addresses, and no target yet. */
 #define PHX__DIAL_LATENT UINT32_MAX
 
-struct phx__dial_target {      /* a hub, or a node that may be dialled */
-    struct phx__dial_addr *at; /* in the order in which they are tried */
+struct phx__dial_target { /* a hub, or a node that may be dialled */
+    /* In the order in which they are tried. Behind a hub's are the addresses; a node's are in its card. NULL:
+     * this target is free. */
+    struct phx__dial_addr *at;
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
-    uint8_t in_use, hub, round, queued, verdict; /* queued: in which queue, and 1 */
+    uint8_t hub, round, verdict;
     uint8_t fresh;                 /* not dialled yet */
-    uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
+    uint32_t node;                 /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
     uint16_t failures, duplicates; /* rounds in a row that ended so */
-    uint32_t timer;                /* when to begin a round or try the next address */
-    uint32_t before, after;        /* in the queue; a free target: after is the next free one */
 };
 
 struct phx__dial_node { /* what is known of a node besides its addresses */
@@ -2451,10 +2439,13 @@ struct phx__dial_pick {
 struct phx__dial_targets {
     struct phx__mem *mem;
     struct phx__ids *ids;
-    struct phx__timers *timers;
+    const struct phx__ratelimit *rate; /* knows the key of an address */
     phx *ctx;
     uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out); /* see struct phx__dial_ops */
     struct phx__dial_target *at; /* hubs and nodes alike */
+    /* A target's handle in both is its index. */
+    struct phx__timers due;   /* when to begin a round or try the next address */
+    struct phx__timers turns; /* due, but it can wait for its turn: in this order */
     uint32_t count, capacity, free;
     struct phx__dial_node *nodes; /* by node */
     uint32_t node_capacity;
@@ -2473,6 +2464,14 @@ PHX_PRIVATE struct phx__dial_target *phx__dial_target_new(struct phx__dial_targe
 /* A node without addresses gets some, but no target while nobody needs one. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node,
                                        const struct phx_address *a, uint32_t n, uint32_t mesh);
+/* The addresses of a target, each where `at` has it; one that is no more: without a family. */
+PHX_PRIVATE void phx__dial_target_addresses(const struct phx__dial_targets *ts,
+                                            const struct phx__dial_target *t,
+                                            struct phx_address out[PHX__DIAL_ADDRESSES]);
+/* Address i of a hub. */
+PHX_PRIVATE const struct phx_address *phx__dial_target_place(const struct phx__dial_target *t, uint32_t i);
+/* Gives back what was kept of its addresses. */
+PHX_PRIVATE void phx__dial_target_strip(struct phx__dial_targets *ts, struct phx__dial_target *t);
 /* At rest, and none any more. */
 PHX_PRIVATE void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t);
 /* A node that had addresses has none any more. If it was a pick, the target of the next best, or NULL. */
@@ -2524,13 +2523,15 @@ struct phx__dial_ops {
     int (*dial)(phx *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to);
     /* Give this dial up (another address won). No result is wanted. */
     void (*abandon)(phx *ctx, uint32_t slot);
-    /* Are messages under way that this node knows of? Links that nobody needs at once can wait for them. */
+    /* Are messages under way, or have some passed since it was last asked, whosever they are? Links that
+     * nobody needs at once can wait for them. */
     int (*busy)(phx *ctx);
-    /* A node's addresses as they are now, after phx__dial_set_addrs: how many. NULL: all are kept here. */
+    /* A node's addresses as they are now, after phx__dial_set_addrs: how many, up to PHX__DIAL_ADDRESSES. */
     uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out);
 };
 
 struct phx__dial {
+    struct phx__timers *timers;
     struct phx__rnd *rnd;
     struct phx__dial_ops ops;
     struct phx__dial_limits limits;
@@ -2538,12 +2539,10 @@ struct phx__dial {
     struct phx__dial_slots slots; /* max_dials of them */
     struct phx__dial_start start;
     struct phx__ratelimit rate; /* of dials at addresses that others told */
-    uint64_t room_at;           /* no slot gives way before; UINT64_MAX: not known */
+    uint64_t room_at;           /* no slot gives way before; UINT64_MAX: when a dial has ended */
     uint32_t links;
-    uint32_t ask_timer;         /* PHX__TIMER_HUBS; PHX__NONE: nobody is asked for hubs */
-    struct phx__dial_queue {
-        uint32_t head, tail; /* targets that are due; PHX__NONE */
-    } queue[2];              /* what cannot wait; first dials of nodes that can be reached */
+    uint32_t timer;     /* PHX__TIMER_DIAL: when somebody is due, or may take its turn */
+    uint32_t ask_timer; /* PHX__TIMER_HUBS; PHX__NONE: nobody is asked for hubs */
     int listening;       /* this node can be dialled, so of two such nodes only one dials at first */
     int stopped;         /* closing: dial no more */
     const uint64_t *now; /* the owner's clock, which never runs backwards */
@@ -2586,17 +2585,18 @@ PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
 PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
 /* The node left or is forgotten: dial no more. phx__dial_down must come before its index is used again. */
 PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
-/* The addresses under which a node is dialled and how each fared; how many. */
-PHX_PRIVATE uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node,
-                                    const struct phx__dial_addr **at);
-/* The same of the i-th hub; node: whom it stands for, PHX__NONE as long as nobody knows. 0: there is none. */
-PHX_PRIVATE uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i,
-                                        const struct phx__dial_addr **at, uint32_t *node);
+/* The i-th of the addresses under which a node is dialled, and how it fared; NULL: there are no more. */
+PHX_PRIVATE const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,
+                                                        struct phx_address *to);
+/* The same of a hub, by its number; node: whom it stands for, PHX__NONE as long as nobody knows. */
+PHX_PRIVATE const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial *d, uint32_t hub,
+                                                            uint32_t i, struct phx_address *to,
+                                                            uint32_t *node);
 /* Was the address of this dial never dialled before? */
 PHX_PRIVATE int phx__dial_is_first(const struct phx__dial *d, uint32_t slot);
 PHX_PRIVATE void phx__dial_stop(struct phx__dial *d);
-/* PHX__TIMER_DIAL fired with this argument. */
-PHX_PRIVATE void phx__dial_due(struct phx__dial *d, uint32_t arg);
+/* PHX__TIMER_DIAL fired. */
+PHX_PRIVATE void phx__dial_due(struct phx__dial *d);
 
 #endif
 
@@ -3912,6 +3912,7 @@ struct phx__step {
     uint64_t began, asked, each;
     uint32_t granted; /* callbacks since it was asked */
     uint32_t told;    /* on_node so far, ever */
+    uint64_t passed;  /* messages, when dial last asked */
     int timed, slow;  /* began is of this step; the next step times the first one, too */
     struct phx__log log;
 };
@@ -14687,77 +14688,61 @@ size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t l
 /* Longer than nearly all round trips (RFC 8305, section 8). Whose first SYN is lost has the next round. */
 #define SLOT_LINGER_US (250 * PHX__MS)
 #define SLOT_SHARE 4u
-/* Numbers are (generation << 16 | index). The last generation is left out, so no number is PHX__NONE. */
-#define SLOT_MAX 65536u
-#define SLOT_GENERATIONS 65535u
 
 PHX__COLD int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max)
 {
-    uint32_t k, count = max < SLOT_MAX ? max : SLOT_MAX;
-
-    PHX_ASSERT(count > 0);
-    memset(s, 0, sizeof *s);
-    s->free = PHX__NONE;
-    if ((s->at = phx__mem_zero(mem, count * sizeof *s->at)) == NULL)
-        return PHX_ENOMEM;
-    s->capacity = count;
-    for (k = count; k-- > 0; s->free = k) {
-        s->at[k].target = PHX__NONE;
-        s->at[k].next = s->free;
-    }
-    return 0;
+    *s = (struct phx__dial_slots){ .at = phx__mem_zero(mem, max * sizeof *s->at), .capacity = max };
+    return s->at == NULL ? PHX_ENOMEM : 0;
 }
 
-uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint32_t address, uint64_t now)
+PHX__COLD uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint64_t key, uint64_t now)
 {
-    uint32_t k = s->free;
-    struct phx__dial_slot *slot = &s->at[k];
-
-    s->free = slot->next;
-    *slot = (struct phx__dial_slot){ now, target, 0, slot->generation, (uint8_t)address, 0 };
-    s->count += k == s->count;
-    return (uint32_t)slot->generation << 16 | k;
+    PHX_ASSERT(s->count < s->capacity);
+    s->last = s->last + 1 == PHX__NONE ? 0 : s->last + 1;
+    s->at[s->count++] = (struct phx__dial_slot){ now, key, s->last, target, 0 };
+    return s->last;
 }
 
 PHX__COLD void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number)
 {
-    struct phx__dial_slot *slot = &s->at[number & 0xffff];
-
-    slot->generation = (uint16_t)((slot->generation + 1u) % SLOT_GENERATIONS);
-    slot->target = PHX__NONE;
-    /* The latest freed comes first, so all in use are near the front, where others look. */
-    slot->next = s->free;
-    s->free = number & 0xffff;
+    *phx__dial_slot_find(s, number) = s->at[s->count - 1];
+    s->count--;
 }
 
 PHX__COLD struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number)
 {
-    struct phx__dial_slot *slot;
+    for (uint32_t k = 0; k < s->count; k++)
+        if (s->at[k].number == number)
+            return &s->at[k];
+    return NULL;
+}
 
-    if (number == PHX__NONE || (number & 0xffff) >= s->count)
-        return NULL;
-    slot = &s->at[number & 0xffff];
-    return slot->target != PHX__NONE && slot->generation == number >> 16 ? slot : NULL;
+PHX__COLD int phx__dial_slot_is_busy(const struct phx__dial_slots *s, uint64_t key)
+{
+    for (uint32_t k = 0; k < s->count; k++)
+        if (s->at[k].key == key)
+            return 1;
+    return 0;
 }
 
 PHX__COLD uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next)
 {
-    uint32_t k, count = 0, oldest = PHX__NONE;
+    const struct phx__dial_slot *slot, *oldest = NULL;
+    uint32_t count = 0;
 
     *next = UINT64_MAX;
-    for (k = 0; k < s->count; k++) {
-        const struct phx__dial_slot *slot = &s->at[k];
-        if (slot->target == PHX__NONE || slot->answered)
+    for (slot = s->at; slot < s->at + s->count; slot++) {
+        if (slot->answered)
             continue;
-        if (now - slot->since >= SLOT_LINGER_US) {
-            count++;
-            if (oldest == PHX__NONE || slot->since < s->at[oldest].since)
-                oldest = k;
-        } else if (slot->since + SLOT_LINGER_US < *next) {
-            *next = slot->since + SLOT_LINGER_US;
+        if (now - slot->since < SLOT_LINGER_US) {
+            *next = PHX__MIN(slot->since + SLOT_LINGER_US, *next);
+            continue;
         }
+        count++;
+        if (oldest == NULL || slot->since < oldest->since)
+            oldest = slot;
     }
-    return count > s->capacity / SLOT_SHARE ? (uint32_t)s->at[oldest].generation << 16 | oldest : PHX__NONE;
+    return count > s->capacity / SLOT_SHARE ? oldest->number : PHX__NONE;
 }
 
 /* ======== src/dial/addr.c ======== */
@@ -14802,81 +14787,27 @@ PHX__COLD uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t co
     return n;
 }
 
-PHX__COLD static size_t dial_addr_path_size(const struct phx_address *a)
+/* The key of its rate, and whether it is one for TLS. */
+PHX__COLD uint64_t phx__dial_addr_key(const struct phx__ratelimit *l, const struct phx_address *a)
 {
-    return a->path[0] != 0 ? strlen(a->path) + 1 : 0;
+    return phx__ratelimit_key(l, a, 1) ^ (a->tls != 0);
 }
 
-/* paths: where in the block the next path goes. Two bytes hold that: a block has at most eight addresses. */
-static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct phx_address *a, size_t *paths)
+PHX__COLD uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count, uint64_t key)
 {
-    struct phx__dial_addr *c = &at[i];
-    uint16_t begin = (uint16_t)*paths;
+    uint32_t i;
 
-    *c = (struct phx__dial_addr){ .slot = PHX__NONE, .family = a->family, .tls = a->tls, .port = a->port };
-    if ((c->path_size = (uint8_t)dial_addr_path_size(a)) == 0) {
-        memcpy(c->ip, a->ip, sizeof c->ip);
-        return;
-    }
-    memcpy(c->ip, &begin, sizeof begin);
-    memcpy((char *)at + begin, a->path, c->path_size);
-    *paths += c->path_size;
+    for (i = 0; i < count && at[i].key != key; i++)
+        ;
+    return i < count ? i : PHX__NONE;
 }
 
-struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx_address *a, uint32_t n)
-{
-    size_t size = n * sizeof(struct phx__dial_addr), paths = size;
-    struct phx__dial_addr *at;
-
-    for (uint32_t k = 0; k < n; k++)
-        size += dial_addr_path_size(&a[k]);
-    at = phx__mem_zero(mem, size);
-    for (uint32_t k = 0; at != NULL && k < n; k++)
-        dial_addr_pack(at, k, &a[k], &paths);
-    return at;
-}
-
-PHX__COLD void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32_t count)
-{
-    size_t size = count * sizeof *at;
-
-    for (uint32_t k = 0; k < count; k++)
-        size += at[k].path_size;
-    phx__mem_put(mem, at, size);
-}
-
-PHX__COLD void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct phx_address *out)
-{
-    const struct phx__dial_addr *c = &at[i];
-    uint16_t begin;
-
-    *out = (struct phx_address){ .family = c->family, .tls = c->tls, .port = c->port };
-    if (c->path_size == 0) {
-        memcpy(out->ip, c->ip, sizeof c->ip);
-        return;
-    }
-    memcpy(&begin, c->ip, sizeof begin);
-    memcpy(out->path, (const char *)at + begin, c->path_size);
-}
-
-uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count, const struct phx_address *a)
-{
-    struct phx_address one;
-
-    for (uint32_t i = 0; i < count; i++) {
-        phx__dial_addr_address(at, i, &one);
-        if (phx__addr_equal(&one, a))
-            return i;
-    }
-    return PHX__NONE;
-}
-
-int phx__dial_addr_is_same(const struct phx__dial_addr *at, uint32_t count, const struct phx_address *a,
-                           uint32_t n)
+PHX__COLD int phx__dial_addr_is_same(const struct phx__ratelimit *l, const struct phx__dial_addr *at,
+                                     uint32_t count, const struct phx_address *a, uint32_t n)
 {
     uint32_t k;
 
-    for (k = 0; k < n && phx__dial_addr_index(at, count, &a[k]) != PHX__NONE; k++)
+    for (k = 0; k < n && phx__dial_addr_index(at, count, phx__dial_addr_key(l, &a[k])) != PHX__NONE; k++)
         ;
     return k == n && n == count;
 }
@@ -14947,32 +14878,15 @@ static const struct phx__ratelimit_rule rate_address = { 30 * PHX__SECOND, 16 };
 static const struct phx__ratelimit_rule rate_host = { 125 * PHX__MS, 128 };
 static const struct phx__ratelimit_rule rate_all = { 15625, 1024 };
 
-PHX__COLD static uint64_t rate_wait(const struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
+PHX__COLD uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx_address *a,
+                                       uint64_t now)
 {
     uint64_t most = phx__ratelimit_wait(l, PHX__RATELIMIT_ALL, &rate_all, now);
-    uint64_t wait = phx__ratelimit_wait(l, phx__ratelimit_key(l, a, 1), &rate_address, now);
 
-    most = wait > most ? wait : most;
+    most = PHX__MAX(phx__ratelimit_wait(l, phx__ratelimit_key(l, a, 1), &rate_address, now), most);
     if (phx__addr_is_local(a))
         return most;
-    wait = phx__ratelimit_wait(l, phx__ratelimit_key(l, a, 0), &rate_host, now);
-    return wait > most ? wait : most;
-}
-
-uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__dial_addr *at, uint32_t count,
-                             unsigned which, uint64_t now)
-{
-    uint64_t first = UINT64_MAX, wait;
-    struct phx_address a;
-
-    for (uint32_t i = 0; i < count; i++) {
-        if ((which & 1u << i) == 0)
-            continue;
-        phx__dial_addr_address(at, i, &a);
-        if ((wait = rate_wait(l, &a, now)) < first)
-            first = wait;
-    }
-    return first == UINT64_MAX ? 0 : first;
+    return PHX__MAX(phx__ratelimit_wait(l, phx__ratelimit_key(l, a, 0), &rate_host, now), most);
 }
 
 PHX__COLD void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
@@ -15005,17 +14919,16 @@ PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_
  * before: with 64 dials at once a hundred processes on two cores need half a second until each has had its
  * turn, and what they say waits for several turns of the hub.
  *
- * So above a few known nodes (`above`) a start is *paced*. A node that can be reached is first dialled when
- * there is time for it:
+ * So above a few known nodes a start is *paced*. A node that can be reached is first dialled when there is
+ * time for it, those to whom somebody sends before the others:
  *
- *   - While nodes are being heard of, or messages are under way, each node begins one such dial in
- *     START_EACH_US for each node that it knows: a thousand in a second by all of them, which leaves the
- *     processors to the others. Those to whom somebody sends come first. After a moment without news all
- *     are taken to be known.
- *   - Else the next dial begins when one has ended. The window of dials at once begins low, since one or two
- *     a node keep all processors busy. It grows by one with each link that came quickly, and halves with one
- *     that came slowly, as TCP does with segments: where the processor is the bottleneck, more dials at once
- *     only last longer, until they time out and start over. */
+ *   - While there are news, that is while nodes are being heard of or messages go out, come in or are relayed
+ *     here, whosever they are, each node begins one such dial in START_EACH_US for each node that it knows: a
+ *     thousand in a second by all of them, which leaves the processors to the others.
+ *   - After a moment without news the next dial begins when one has ended. The window of dials at once begins
+ *     low, since one or two a node keep all processors busy. It grows by one with each link that came
+ *     quickly, and halves with one that came slowly, as TCP does with segments: where the processor is the
+ *     bottleneck, more dials at once only last longer, until they time out and start over. */
 /* include "dial/start.h" */
 
 #define START_EACH_US PHX__MS
@@ -15035,38 +14948,22 @@ PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_
 #define START_SLOW_TIMES 2u
 #define START_SLOW_US (20 * PHX__MS)
 
-PHX__COLD void phx__dial_start_init(struct phx__dial_start *s, uint32_t above)
+PHX__COLD void phx__dial_start_init(struct phx__dial_start *s)
 {
-    memset(s, 0, sizeof *s);
-    s->above = above;
-    s->window = START_WINDOW;
-    s->quickest = UINT64_MAX / 4;
-}
-
-PHX__COLD int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known)
-{
-    return s->above != 0 && known > s->above;
-}
-
-/* When the news are over, if none comes until then. */
-PHX__COLD static uint64_t start_quiet_at(const struct phx__dial_start *s, uint32_t known)
-{
-    uint64_t lull = START_LULL_US + START_LULL_PAIR_US * known * known;
-
-    return s->learnt_at + PHX__MIN(lull, START_LULL_MOST_US);
+    *s = (struct phx__dial_start){ .window = START_WINDOW, .quickest = UINT64_MAX / 4 };
 }
 
 /* Fewer dials that count than the window are under way: now; or when one of them stops counting. */
 static uint64_t start_window_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
                                 uint64_t now)
 {
+    const struct phx__dial_slot *slot;
     uint64_t next = UINT64_MAX;
-    uint32_t k, count = 0;
+    uint32_t count = 0;
 
-    for (k = 0; k < slots->count; k++) {
-        const struct phx__dial_slot *slot = &slots->at[k];
+    for (slot = slots->at; slot < slots->at + slots->count; slot++) {
         uint64_t until = slot->since + (slot->answered ? START_STUCK_US : START_SILENT_US);
-        if (slot->target == PHX__NONE || now >= until)
+        if (now >= until)
             continue;
         count++;
         next = PHX__MIN(until, next);
@@ -15074,14 +14971,14 @@ static uint64_t start_window_at(const struct phx__dial_start *s, const struct ph
     return count < s->window ? now : next;
 }
 
-uint64_t phx__dial_start_room_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
-                                 uint32_t known, int busy, uint64_t now)
+PHX__COLD uint64_t phx__dial_start_room_at(struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                                           uint32_t known, int busy, uint64_t now)
 {
-    uint64_t turn = s->began_at + known * START_EACH_US, quiet = start_quiet_at(s, known);
+    uint64_t lull = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_MOST_US), turn;
 
-    if (now < turn && (busy || now < quiet))
-        return busy ? turn : PHX__MIN(turn, quiet);
-    return start_window_at(s, slots, now);
+    s->news_at = busy ? now : s->news_at;
+    turn = PHX__MIN(s->began_at + known * START_EACH_US, s->news_at + lull);
+    return now < turn ? turn : start_window_at(s, slots, now);
 }
 
 PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now)
@@ -15104,11 +15001,11 @@ PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, u
 #line 1 "src/dial/target.c"
 #endif
 
-/* A target with one address costs some 110 bytes: its rounds, its timer, how each address fared. Beyond
- * the full mesh nearly all are never dialled, and of them only is kept that they have addresses.
- * ops.addresses tells them from the cards when somebody sends to the node, when it becomes a pick, or when so
- * many others are gone that all may be dialled. A target that finds no memory then is tried again with the
- * next of these events. Without ops.addresses every node has its target at once.
+/* A target with one address costs some 130 bytes: its rounds, its timers, how each address fared. The
+ * addresses of a node are in its card, from where ops.addresses tells them for each dial; a hub has its own.
+ * Beyond the full mesh nearly all are never dialled, and of them only is kept that they have addresses. Such
+ * a node gets its target when somebody sends to it, when it becomes a pick, or when so many others are gone
+ * that all may be dialled. A target that finds no memory then is tried again with the next of these events.
  *
  * Picks come from rendezvous hashing: every node orders all others by a hash of the pair and picks the first
  * few. That needs no talk, stays as it is when others come and go, and differs from node to node. */
@@ -15177,27 +15074,58 @@ PHX__COLD static uint32_t target_next_pick(const struct phx__dial_targets *ts)
 
 /* ---- Targets */
 
+static size_t target_size(int hub, uint32_t count)
+{
+    return count * (sizeof(struct phx__dial_addr) + (hub ? sizeof(struct phx_address) : 0));
+}
+
+PHX__COLD const struct phx_address *phx__dial_target_place(const struct phx__dial_target *t, uint32_t i)
+{
+    return (const struct phx_address *)(const void *)(t->at + t->count) + i;
+}
+
+PHX__COLD void phx__dial_target_strip(struct phx__dial_targets *ts, struct phx__dial_target *t)
+{
+    phx__mem_put(ts->mem, t->at, target_size(t->hub, t->count));
+}
+
+/* One more free target, and its timers, which it keeps. PHX_ENOMEM. */
+PHX__COLD static int target_make(struct phx__dial_targets *ts)
+{
+    uint32_t i = ts->count, due, turn;
+
+    if (phx__mem_grow(ts->mem, &ts->at, &ts->capacity, i + 1, sizeof *ts->at) != 0
+        || phx__timer_new(&ts->due, PHX__TIMER_DIAL, i, &due) != 0)
+        return PHX_ENOMEM;
+    if (phx__timer_new(&ts->turns, PHX__TIMER_DIAL, i, &turn) != 0) {
+        phx__timer_drop(&ts->due, due);
+        return PHX_ENOMEM;
+    }
+    PHX_ASSERT(due == i && turn == i);
+    ts->at[i] = (struct phx__dial_target){ .node = PHX__NONE };
+    ts->free = ts->count++;
+    return 0;
+}
+
 PHX__COLD struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
                                               const struct phx_address *a, uint32_t n)
 {
-    uint32_t i = ts->free != PHX__NONE ? ts->free : ts->count, timer;
-    struct phx__dial_addr *at;
     struct phx__dial_target *t;
+    struct phx__dial_addr *at;
+    uint32_t i;
+    int hub = node == PHX__NONE;
 
-    if (phx__mem_grow(ts->mem, &ts->at, &ts->capacity, i + 1, sizeof *ts->at) != 0
-        || (at = phx__dial_addr_new(ts->mem, a, n)) == NULL)
+    if ((ts->free == PHX__NONE && target_make(ts) != 0)
+        || (at = phx__mem_zero(ts->mem, target_size(hub, n))) == NULL)
         return NULL;
-    if (phx__timer_new(ts->timers, PHX__TIMER_DIAL, i, &timer) != 0) {
-        phx__dial_addr_free(ts->mem, at, n);
-        return NULL;
-    }
+    for (i = 0; i < n; i++)
+        at[i] = (struct phx__dial_addr){ .key = phx__dial_addr_key(ts->rate, &a[i]), .slot = PHX__NONE };
+    if (hub)
+        memcpy(at + n, a, n * sizeof *a);
+    i = ts->free;
     t = &ts->at[i];
-    if (i == ts->count)
-        ts->count++;
-    else
-        ts->free = t->after;
-    *t = (struct phx__dial_target){ .at = at, .count = (uint8_t)n, .in_use = 1, .hub = node == PHX__NONE,
-                                    .node = node, .timer = timer };
+    ts->free = t->node;
+    *t = (struct phx__dial_target){ .at = at, .count = (uint8_t)n, .hub = (uint8_t)hub, .node = node };
     if (!t->hub)
         ts->nodes[node].target = i + 1;
     return t;
@@ -15222,6 +15150,23 @@ PHX__COLD struct phx__dial_target *phx__dial_target_of(const struct phx__dial_ta
     return target != 0 && target != PHX__DIAL_LATENT ? &ts->at[target - 1] : NULL;
 }
 
+PHX__COLD void phx__dial_target_addresses(const struct phx__dial_targets *ts,
+                                          const struct phx__dial_target *t,
+                                          struct phx_address out[PHX__DIAL_ADDRESSES])
+{
+    struct phx_address all[PHX__DIAL_ADDRESSES];
+    uint32_t n = t->hub ? 0 : ts->addresses(ts->ctx, t->node, all), i;
+
+    memset(out, 0, PHX__DIAL_ADDRESSES * sizeof *out);
+    if (t->hub)
+        memcpy(out, phx__dial_target_place(t, 0), t->count * sizeof *out);
+    for (uint32_t k = 0; k < n; k++) {
+        i = phx__dial_addr_index(t->at, t->count, phx__dial_addr_key(ts->rate, &all[k]));
+        if (i != PHX__NONE)
+            out[i] = all[k];
+    }
+}
+
 PHX__COLD uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
                                struct phx__dial_target *out[PHX__DIAL_HUBS + 1])
 {
@@ -15241,7 +15186,7 @@ PHX__COLD int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node
     struct phx__dial_node *of = &ts->nodes[node];
     uint32_t known = ts->known + !of->linked;
 
-    if (ts->addresses != NULL && known > mesh && !of->wanted && !target_is_good(ts, node)) {
+    if (known > mesh && !of->wanted && !target_is_good(ts, node)) {
         of->target = PHX__DIAL_LATENT;
         ts->latent++;
     } else if (phx__dial_target_new(ts, node, a, n) == NULL) {
@@ -15283,10 +15228,8 @@ PHX__COLD int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t m
 
 PHX__COLD void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t)
 {
-    phx__timer_drop(ts->timers, t->timer);
-    phx__dial_addr_free(ts->mem, t->at, t->count);
-    memset(t, 0, sizeof *t);
-    t->after = ts->free;
+    phx__dial_target_strip(ts, t);
+    *t = (struct phx__dial_target){ .node = ts->free };
     ts->free = (uint32_t)(t - ts->at);
 }
 
@@ -15334,10 +15277,10 @@ PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_target
  * bound that doubles ("full jitter"): a thousand nodes which lost the same hub do not come back at the same
  * moment. Nothing is ever given up: a dead node is still dialled, rarely, and so partitions heal.
  *
- * Due targets stand in one queue, and only phx__dial_due, which serves it, dials; all other calls merely move
- * timers. So dials begin in the order in which they came due, max_dials holds at every instant, and no call
- * of the host recurses through the transport. A dial that ends sets off the timer of the first in the queue.
- * While others wait, dials that get no answer give way (slot.c).
+ * All targets stand in one queue by the time at which they are due, and only phx__dial_due, which serves it,
+ * dials; all other calls merely move targets in it. So dials begin in the order in which they came due,
+ * max_dials holds at every instant, and no call of the host recurses through the transport. While others
+ * wait, dials that get no answer give way (slot.c), and what can wait takes its turn (start.c).
  *
  * Of two nodes that both listen only one should dial, or half of all links are made to be torn down again.
  * Both compute the same winner from the hash of the two ids; the other one waits a second and then dials too:
@@ -15431,15 +15374,37 @@ PHX__COLD static int dial_may_dial(const struct phx__dial *d, const struct phx__
            || dial_node(d, t->node)->wanted || phx__dial_target_is_pick(&d->targets, t->node);
 }
 
-/* When the next step of a target is due. */
-static uint64_t dial_due_at(const struct phx__dial *d, const struct phx__dial_target *t)
+/* The room has something to do at this time, or before. */
+PHX__COLD static void dial_wake(struct phx__dial *d, uint64_t at)
 {
-    return phx__timer_at(d->targets.timers, t->timer);
+    if (at < phx__timer_at(d->timers, d->timer))
+        phx__timer_set(d->timers, d->timer, at);
 }
 
-static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint64_t at)
+static uint32_t dial_index(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    phx__timer_set(d->targets.timers, t->timer, at);
+    return (uint32_t)(t - d->targets.at);
+}
+
+/* When the next step of a target is due; 0: it was, and waits for its turn. */
+PHX__COLD static uint64_t dial_due_at(const struct phx__dial *d, const struct phx__dial_target *t)
+{
+    int waits = phx__timer_at(&d->targets.turns, dial_index(d, t)) != UINT64_MAX;
+
+    return waits ? 0 : phx__timer_at(&d->targets.due, dial_index(d, t));
+}
+
+PHX__COLD static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint64_t at)
+{
+    phx__timer_set(&d->targets.due, dial_index(d, t), at);
+    dial_wake(d, at);
+}
+
+/* Sooner than planned, never later. */
+PHX__COLD static void dial_set_sooner(struct phx__dial *d, const struct phx__dial_target *t, uint64_t at)
+{
+    if (at < dial_due_at(d, t))
+        dial_set(d, t, at);
 }
 
 /* How long to leave the first dial to the other side. A node that has addresses listens. */
@@ -15474,83 +15439,17 @@ PHX__COLD static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t fa
     return dial_between(d, low < high ? low : high, high);
 }
 
-/* ---- The queues of due targets */
-
-/* Is it a first dial of a node that can be reached? Such a one can wait. */
-PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
-{
-    return phx__dial_start_is_paced(&d->start, d->targets.known) && t->fresh
-           && dial_node(d, t->node)->reachable;
-}
-
-/* Lets `after` follow `before`. PHX__NONE: the ends. */
-static void dial_join(struct phx__dial *d, struct phx__dial_queue *q, uint32_t before, uint32_t after)
-{
-    *(before == PHX__NONE ? &q->head : &d->targets.at[before].after) = after;
-    *(after == PHX__NONE ? &q->tail : &d->targets.at[after].before) = before;
-}
-
-/* Those to whom somebody sends come first among those that can wait. */
-PHX__COLD static void dial_push(struct phx__dial *d, struct phx__dial_target *t)
-{
-    int ease = dial_is_at_ease(d, t), front = ease && dial_node(d, t->node)->wanted;
-    struct phx__dial_queue *q = &d->queue[ease];
-    uint32_t target = (uint32_t)(t - d->targets.at), head = q->head;
-
-    t->queued = (uint8_t)(1 + ease);
-    dial_join(d, q, front ? PHX__NONE : q->tail, target);
-    dial_join(d, q, target, front ? head : PHX__NONE);
-}
-
-/* When the pace lets the head of that queue be dialled; UINT64_MAX: when a dial has ended. */
-PHX__COLD static uint64_t dial_pace(const struct phx__dial *d, int queue)
-{
-    if (queue == 0 || !phx__dial_start_is_paced(&d->start, d->targets.known))
-        return *d->now;
-    return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
-}
-
-PHX__COLD static int dial_has_room(const struct phx__dial *d, int queue)
-{
-    return d->slots.free != PHX__NONE && dial_pace(d, queue) <= *d->now;
-}
-
-/* If a target waits, the next step goes on with it, or one when the pace lets it or a slot gives way. */
-PHX__COLD static void dial_kick(struct phx__dial *d, int queue)
-{
-    uint32_t head = d->queue[queue].head;
-    uint64_t at;
-
-    if (head == PHX__NONE)
-        return;
-    at = d->slots.free == PHX__NONE ? d->room_at : dial_pace(d, queue);
-    if (at != UINT64_MAX)
-        dial_set(d, &d->targets.at[head], at);
-}
-
-PHX__COLD static void dial_unqueue(struct phx__dial *d, struct phx__dial_target *t)
-{
-    int queue = t->queued - 1;
-
-    if (queue < 0)
-        return;
-    t->queued = 0;
-    phx__timer_stop(d->targets.timers, t->timer);
-    dial_join(d, &d->queue[queue], t->before, t->after);
-    dial_kick(d, queue); /* it may have been the head, and the one that was kicked */
-}
-
 /* ---- Dials */
 
 /* The target of a dial under way, and which of its addresses; or NULL. */
 PHX__COLD static struct phx__dial_target *dial_find(const struct phx__dial *d, uint32_t slot, uint32_t *i)
 {
     const struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
+    struct phx__dial_target *t = of == NULL ? NULL : &d->targets.at[of->target];
 
-    if (of == NULL)
-        return NULL;
-    *i = of->address;
-    return &d->targets.at[of->target];
+    for (*i = 0; t != NULL && t->at[*i].slot != slot;)
+        ++*i;
+    return t;
 }
 
 PHX__COLD static void dial_close(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
@@ -15558,8 +15457,7 @@ PHX__COLD static void dial_close(struct phx__dial *d, struct phx__dial_target *t
     phx__dial_slot_close(&d->slots, t->at[i].slot);
     t->at[i].slot = PHX__NONE;
     t->open--;
-    dial_kick(d, 0);
-    dial_kick(d, 1);
+    dial_wake(d, *d->now);
 }
 
 PHX__COLD static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
@@ -15578,29 +15476,13 @@ PHX__COLD static void dial_abandon_all(struct phx__dial *d, struct phx__dial_tar
         dial_abandon(d, t, i);
 }
 
-/* Is this address being dialled? A look at max_dials slots for each dial, nothing beside a dial. */
-PHX__COLD static int dial_is_busy(const struct phx__dial *d, const struct phx_address *address)
-{
-    struct phx_address other;
-
-    for (uint32_t k = 0; k < d->slots.count; k++) {
-        const struct phx__dial_slot *slot = &d->slots.at[k];
-        if (slot->target == PHX__NONE)
-            continue;
-        phx__dial_addr_address(d->targets.at[slot->target].at, slot->address, &other);
-        if (phx__addr_equal(&other, address))
-            return 1;
-    }
-    return 0;
-}
-
 /* ---- Rounds */
 
 /* No round, no timer, no place in the queue. */
 PHX__COLD static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
-    dial_unqueue(d, t);
-    phx__timer_stop(d->targets.timers, t->timer);
+    phx__timer_stop(&d->targets.due, dial_index(d, t));
+    phx__timer_stop(&d->targets.turns, dial_index(d, t));
     t->round = t->untried = 0;
     dial_abandon_all(d, t);
 }
@@ -15610,7 +15492,7 @@ PHX__COLD static void dial_plan(struct phx__dial *d, struct phx__dial_target *t,
 {
     uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d)), at;
 
-    dial_unqueue(d, t);
+    phx__timer_stop(&d->targets.turns, dial_index(d, t));
     if (!dial_may_dial(d, t)) {
         dial_rest(d, t);
         return;
@@ -15623,7 +15505,7 @@ PHX__COLD static void dial_plan(struct phx__dial *d, struct phx__dial_target *t,
 /* Plans the round of a target that has nothing planned. */
 PHX__COLD static void dial_plan_idle(struct phx__dial *d, struct phx__dial_target *t)
 {
-    if (!t->round && !t->queued && dial_due_at(d, t) == UINT64_MAX)
+    if (!t->round && dial_due_at(d, t) == UINT64_MAX)
         dial_plan(d, t, dial_courtesy(d, t));
 }
 
@@ -15632,7 +15514,7 @@ PHX__COLD static void dial_hasten(struct phx__dial *d, struct phx__dial_target *
 {
     uint64_t delay = dial_courtesy(d, t) + dial_between(d, 0, jitter);
 
-    if (!t->round && !t->queued && dial_may_dial(d, t) && *d->now + delay < dial_due_at(d, t))
+    if (!t->round && dial_may_dial(d, t) && *d->now + delay < dial_due_at(d, t))
         dial_plan(d, t, delay);
 }
 
@@ -15675,8 +15557,8 @@ PHX__COLD static uint64_t dial_after_failures(struct phx__dial *d, struct phx__d
 /* Perhaps nobody is left who answers: the host may be asked for hubs, unless it was just now. */
 PHX__COLD static void dial_look_for_hubs(struct phx__dial *d)
 {
-    if (d->ask_timer != PHX__NONE && phx__timer_at(d->targets.timers, d->ask_timer) == UINT64_MAX)
-        phx__timer_set(d->targets.timers, d->ask_timer, *d->now);
+    if (d->ask_timer != PHX__NONE && phx__timer_at(d->timers, d->ask_timer) == UINT64_MAX)
+        phx__timer_set(d->timers, d->ask_timer, *d->now);
 }
 
 /* If nothing is left of the round, it is over: plan the next. */
@@ -15694,8 +15576,8 @@ PHX__COLD static void dial_go_on(struct phx__dial *d, struct phx__dial_target *t
 {
     if (t->untried == 0)
         dial_settle(d, t);
-    else if (!t->queued)
-        dial_set(d, t, *d->now);
+    else
+        dial_set_sooner(d, t, *d->now);
 }
 
 /* Takes down how an address ended. */
@@ -15720,23 +15602,27 @@ PHX__COLD static void dial_note(struct phx__dial *d, struct phx__dial_target *t,
         t->verdict = verdict;
 }
 
-/* How long the first of these addresses must be left alone. */
-static uint64_t dial_ban(const struct phx__dial *d, const struct phx__dial_target *t, unsigned which)
+/* How long the first address still to try must be left alone. */
+PHX__COLD static uint64_t dial_ban(const struct phx__dial *d, const struct phx__dial_target *t,
+                                   const struct phx_address *a)
 {
-    return t->hub ? 0 : phx__dial_rate_wait(&d->rate, t->at, t->count, which, *d->now);
+    uint64_t first = UINT64_MAX;
+
+    for (uint32_t i = 0; i < t->count; i++)
+        if ((t->untried & 1u << i) != 0)
+            first = PHX__MIN(t->hub ? 0 : phx__dial_rate_wait(&d->rate, &a[i], *d->now), first);
+    return first;
 }
 
 /* The first address still to try that nobody dials. Silent ones, perhaps behind a firewall, come last. */
-PHX__COLD static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__dial_target *t)
+PHX__COLD static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__dial_target *t,
+                                            const struct phx_address *a)
 {
     uint32_t i, silent = PHX__NONE;
-    struct phx_address a;
 
     for (i = 0; i < t->count; i++) {
-        if ((t->untried & 1u << i) == 0)
-            continue;
-        phx__dial_addr_address(t->at, i, &a);
-        if (dial_is_busy(d, &a) || dial_ban(d, t, 1u << i) != 0)
+        if ((t->untried & 1u << i) == 0 || phx__dial_slot_is_busy(&d->slots, t->at[i].key)
+            || (!t->hub && phx__dial_rate_wait(&d->rate, &a[i], *d->now) != 0))
             continue;
         if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
@@ -15747,13 +15633,12 @@ PHX__COLD static uint32_t dial_next_address(const struct phx__dial *d, const str
 }
 
 /* 1 if the dial is under way. */
-PHX__COLD static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
+PHX__COLD static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t i,
+                                const struct phx_address *to)
 {
-    uint32_t slot = phx__dial_slot_open(&d->slots, (uint32_t)(t - d->targets.at), i, *d->now);
-    struct phx_address a;
+    uint32_t slot = phx__dial_slot_open(&d->slots, dial_index(d, t), t->at[i].key, *d->now);
     int error;
 
-    phx__dial_addr_address(t->at, i, &a);
     t->open++;
     d->start.began_at = *d->now;
     t->at[i].slot = slot;
@@ -15761,8 +15646,8 @@ PHX__COLD static int dial_begin(struct phx__dial *d, struct phx__dial_target *t,
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
     if (!t->hub)
-        phx__dial_rate_spend(&d->rate, &a, *d->now);
-    error = d->ops.dial(d->ops.ctx, slot, t->hub ? PHX__NONE : t->node, &a);
+        phx__dial_rate_spend(&d->rate, to, *d->now);
+    error = d->ops.dial(d->ops.ctx, slot, t->hub ? PHX__NONE : t->node, to);
     if (error >= 0)
         return 1;
     dial_close(d, t, i);
@@ -15787,6 +15672,7 @@ PHX__COLD static int dial_begin_round(struct phx__dial *d, struct phx__dial_targ
 /* It is this target's turn: begin a round, or try the next address of one. */
 PHX__COLD static void dial_advance(struct phx__dial *d, struct phx__dial_target *t)
 {
+    struct phx_address a[PHX__DIAL_ADDRESSES];
     uint32_t i;
 
     if (!dial_may_dial(d, t)) {
@@ -15797,14 +15683,17 @@ PHX__COLD static void dial_advance(struct phx__dial *d, struct phx__dial_target 
     }
     if (!t->round && !dial_begin_round(d, t))
         return;
+    phx__dial_target_addresses(&d->targets, t, a);
+    for (i = 0; i < t->count; i++) /* what the card has no more */
+        t->untried = (uint8_t)(a[i].family == 0 ? t->untried & ~(1u << i) : t->untried);
     do {
-        i = dial_next_address(d, t);
-    } while (i != PHX__NONE && !dial_begin(d, t, i));
+        i = dial_next_address(d, t, a);
+    } while (i != PHX__NONE && !dial_begin(d, t, i, &a[i]));
     /* All that is left is busy: a round that tried something else is over, another one waits. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
         t->untried = 0;
     if (t->untried != 0) {
-        uint64_t ban = dial_ban(d, t, t->untried);
+        uint64_t ban = dial_ban(d, t, a);
         if (ban > 0) /* many may wait for the same moment */
             ban = dial_between(d, ban, ban + PHX__SECOND);
         dial_set(d, t, *d->now + DIAL_STAGGER_US + ban);
@@ -15812,16 +15701,14 @@ PHX__COLD static void dial_advance(struct phx__dial *d, struct phx__dial_target 
     dial_settle(d, t);
 }
 
-/* A target waits: 1 if all slots are in use and one of them gives way. */
-PHX__COLD static int dial_make_room(struct phx__dial *d)
+/* A target waits: is there a slot, or does one give way? */
+PHX__COLD static int dial_has_room(struct phx__dial *d)
 {
     struct phx__dial_target *t;
     uint32_t i;
 
-    if (d->slots.free != PHX__NONE)
-        d->room_at = UINT64_MAX;
-    if (d->slots.free != PHX__NONE || (d->room_at > *d->now && d->room_at != UINT64_MAX))
-        return 0;
+    if (d->slots.count < d->slots.capacity)
+        return 1;
     if ((t = dial_find(d, phx__dial_slot_gives_way(&d->slots, *d->now, &d->room_at), &i)) == NULL)
         return 0;
     dial_abandon(d, t, i);
@@ -15830,36 +15717,84 @@ PHX__COLD static int dial_make_room(struct phx__dial *d)
     return 1;
 }
 
+/* ---- Turns */
+
+PHX__COLD static int dial_is_paced(const struct phx__dial *d)
+{
+    return d->limits.start_above != 0 && d->targets.known > d->limits.start_above;
+}
+
+/* Is it a first dial of a node that can be reached? Such a one can wait. */
+PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
+{
+    return dial_is_paced(d) && t->fresh && dial_node(d, t->node)->reachable;
+}
+
+/* When the pace lets the next one of those that can wait be dialled; UINT64_MAX: when a dial has ended. */
+PHX__COLD static uint64_t dial_turn_at(struct phx__dial *d)
+{
+    if (phx__timer_next(&d->targets.turns) == UINT64_MAX)
+        return UINT64_MAX;
+    if (!dial_is_paced(d))
+        return *d->now;
+    return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
+}
+
+/* One that can wait is due. Those to whom somebody sends come first. */
+PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_target *t)
+{
+    if (phx__timer_next(&d->targets.turns) != UINT64_MAX && dial_courtesy(d, t) > 0)
+        dial_plan(d, t, dial_courtesy(d, t)); /* our own turns are late, so are the other side's */
+    else
+        phx__timer_set(&d->targets.turns, dial_index(d, t), dial_node(d, t->node)->wanted ? 0 : *d->now);
+}
+
+/* Takes the next target out of the queue that may be dialled now, or NULL. */
+PHX__COLD static struct phx__dial_target *dial_take(struct phx__dial *d)
+{
+    struct phx__dial_targets *ts = &d->targets;
+    struct phx__dial_target *t;
+
+    while (phx__timer_next(&ts->due) <= *d->now) {
+        t = &ts->at[ts->due.heap[0]];
+        if (!dial_is_at_ease(d, t) && !dial_has_room(d))
+            return NULL;
+        phx__timer_stop(&ts->due, dial_index(d, t));
+        if (!dial_is_at_ease(d, t))
+            return t;
+        dial_take_turn(d, t);
+    }
+    if (dial_turn_at(d) > *d->now || !dial_has_room(d))
+        return NULL;
+    t = &ts->at[ts->turns.heap[0]];
+    phx__timer_stop(&ts->turns, dial_index(d, t));
+    return t;
+}
+
 /* ---- Addresses */
 
 /* Other addresses for a target: what stays keeps its dial. 1 if some are new, 0, or PHX_ENOMEM. */
 static int dial_replace(struct phx__dial *d, struct phx__dial_target *t, const struct phx_address *a,
                         uint32_t n)
 {
-    struct phx__dial_addr *at = phx__dial_addr_new(d->targets.mem, a, n);
+    struct phx__dial_addr *at = phx__mem_zero(d->targets.mem, n * sizeof *at);
     unsigned untried = 0;
-    uint32_t k, i;
     int some = 0;
 
     if (at == NULL)
         return PHX_ENOMEM;
-    for (k = 0; k < n; k++) {
-        if ((i = phx__dial_addr_index(t->at, t->count, &a[k])) == PHX__NONE || (t->untried & 1u << i) != 0)
+    for (uint32_t k = 0; k < n; k++) {
+        uint64_t key = phx__dial_addr_key(&d->rate, &a[k]);
+        uint32_t i = phx__dial_addr_index(t->at, t->count, key);
+        if (i == PHX__NONE || (t->untried & 1u << i) != 0)
             untried |= 1u << k;
-        if (i == PHX__NONE) {
-            some = 1;
-            continue;
-        }
-        at[k].tried_at = t->at[i].tried_at;
-        at[k].slot = t->at[i].slot;
-        at[k].error = t->at[i].error;
-        at[k].met = t->at[i].met;
-        t->at[i].slot = PHX__NONE; /* moved: what is found below is to be abandoned */
-        if (at[k].slot != PHX__NONE)
-            phx__dial_slot_find(&d->slots, at[k].slot)->address = (uint8_t)k;
+        some |= i == PHX__NONE;
+        at[k] = i != PHX__NONE ? t->at[i] : (struct phx__dial_addr){ .key = key, .slot = PHX__NONE };
+        if (i != PHX__NONE)
+            t->at[i].slot = PHX__NONE; /* moved: what is found below is to be abandoned */
     }
     dial_abandon_all(d, t);
-    phx__dial_addr_free(d->targets.mem, t->at, t->count);
+    phx__dial_target_strip(&d->targets, t);
     t->at = at;
     t->count = (uint8_t)n;
     t->untried = (uint8_t)(t->round ? untried : 0);
@@ -15882,8 +15817,8 @@ PHX__COLD static int dial_renew(struct phx__dial *d, struct phx__dial_target *t,
     /* New addresses, new hope. Sooner than planned, never later. */
     t->failures = 0;
     delay = dial_between(d, 0, DIAL_FRESH_JITTER_US) + (t->round ? 0 : dial_courtesy(d, t));
-    if (!t->queued && (t->round || dial_may_dial(d, t)) && *d->now + delay < dial_due_at(d, t))
-        dial_set(d, t, *d->now + delay);
+    if (t->round || dial_may_dial(d, t))
+        dial_set_sooner(d, t, *d->now + delay);
     return 0;
 }
 
@@ -15895,7 +15830,7 @@ PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct
 
     if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
         return PHX_ENOMEM;
-    d->start.learnt_at = *d->now;
+    d->start.news_at = *d->now;
     if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
     t->fresh = 1;
@@ -15935,7 +15870,7 @@ PHX__COLD static void dial_relax(struct phx__dial *d, int before)
         || (!phx__dial_target_wake_all(&d->targets, dial_mesh(d)) && held == 0))
         return;
     for (uint32_t i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].in_use)
+        if (d->targets.at[i].at != NULL)
             dial_plan_idle(d, &d->targets.at[i]);
 }
 
@@ -15945,21 +15880,23 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
                    struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
                    const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
-    *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
-                             .ask_timer = PHX__NONE,
-                             .queue = { { PHX__NONE, PHX__NONE }, { PHX__NONE, PHX__NONE } } };
-    d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
+    *d = (struct phx__dial){ .timers = timers, .rnd = rnd, .ops = *ops, .limits = *limits, .now = now,
+                             .ask_timer = PHX__NONE };
+    d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .rate = &d->rate, .free = PHX__NONE,
                                              .ctx = ops->ctx, .addresses = ops->addresses,
                                              .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
-    phx__dial_start_init(&d->start, limits->start_above);
-    if (phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
+    phx__timer_init(&d->targets.due, mem);
+    phx__timer_init(&d->targets.turns, mem);
+    phx__dial_start_init(&d->start);
+    if (phx__timer_new(timers, PHX__TIMER_DIAL, 0, &d->timer) != 0
+        || phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
     return phx__dial_slot_init(&d->slots, mem, limits->max_dials);
 }
 
 PHX__COLD int phx__dial_ask_for_hubs(struct phx__dial *d)
 {
-    if (phx__timer_new(d->targets.timers, PHX__TIMER_HUBS, 0, &d->ask_timer) != 0)
+    if (phx__timer_new(d->timers, PHX__TIMER_HUBS, 0, &d->ask_timer) != 0)
         return PHX_ENOMEM;
     dial_look_for_hubs(d);
     return 0;
@@ -15974,17 +15911,19 @@ PHX__COLD int phx__dial_lacks_hubs(struct phx__dial *d)
         lacks &= t->failures > 0 || phx__dial_addr_usable(t->at, t->count, dial_slow(d), *d->now) == 0;
     }
     if (lacks)
-        phx__timer_set(d->targets.timers, d->ask_timer, *d->now + d->limits.retry_max_us);
+        phx__timer_set(d->timers, d->ask_timer, *d->now + d->limits.retry_max_us);
     return lacks;
 }
 
-/* Nothing is abandoned: the links close by themselves. The timers end with the heap of timers. */
+/* Nothing is abandoned: the links close by themselves. */
 PHX__COLD void phx__dial_free(struct phx__dial *d)
 {
     struct phx__dial_targets *ts = &d->targets;
 
     for (uint32_t i = 0; i < ts->count; i++)
-        phx__dial_addr_free(ts->mem, ts->at[i].at, ts->at[i].count);
+        phx__dial_target_strip(ts, &ts->at[i]);
+    phx__timer_free(&ts->due);
+    phx__timer_free(&ts->turns);
     phx__mem_put(ts->mem, ts->at, ts->capacity * sizeof *ts->at);
     phx__mem_put(ts->mem, ts->nodes, ts->node_capacity * sizeof *ts->nodes);
     phx__mem_put(ts->mem, d->slots.at, d->slots.capacity * sizeof *d->slots.at);
@@ -15993,12 +15932,13 @@ PHX__COLD void phx__dial_free(struct phx__dial *d)
 }
 
 /* Which of the hubs has these addresses, or hub_count. */
-static uint32_t dial_find_hub(const struct phx__dial_targets *ts, const struct phx_address *a, uint32_t n)
+PHX__COLD static uint32_t dial_find_hub(const struct phx__dial_targets *ts, const struct phx_address *a,
+                                        uint32_t n)
 {
     uint32_t k;
 
     for (k = 0; k < ts->hub_count; k++)
-        if (phx__dial_addr_is_same(ts->at[ts->hubs[k]].at, ts->at[ts->hubs[k]].count, a, n))
+        if (phx__dial_addr_is_same(ts->rate, ts->at[ts->hubs[k]].at, ts->at[ts->hubs[k]].count, a, n))
             break;
     return k;
 }
@@ -16054,7 +15994,7 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
         dial_drop_addrs(d, node);
     else if (d->targets.nodes[node].target == 0)
         err = dial_learn(d, node, order, n);
-    else if (t != NULL && !phx__dial_addr_is_same(t->at, t->count, order, n)) /* else its card says them */
+    else if (t != NULL && !phx__dial_addr_is_same(&d->rate, t->at, t->count, order, n))
         err = dial_renew(d, t, order, n);
     if (err != 0)
         return err;
@@ -16069,14 +16009,14 @@ PHX__COLD static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node
 {
     uint32_t i = 0;
     struct phx__dial_target *t = dial_find(d, slot, &i);
-    struct phx_address a;
+    struct phx_address a[PHX__DIAL_ADDRESSES];
 
     if (t == NULL)
         return;
     if (error == 0) { /* whoever answers there is that hub now */
         phx__dial_meet(d, slot, node);
-        phx__dial_addr_address(t->at, i, &a);
-        phx__dial_rate_return(&d->rate, &a, !t->hub);
+        phx__dial_target_addresses(&d->targets, t, a);
+        phx__dial_rate_return(&d->rate, &a[i], !t->hub);
     }
     phx__dial_start_learn(&d->start, *d->now - phx__dial_slot_find(&d->slots, slot)->since, d->slots.capacity,
                           *d->now);
@@ -16197,11 +16137,8 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
     d->targets.nodes[node].wanted = 1;
     if (t == NULL)
         return;
-    if (t->queued > 1) {
-        dial_unqueue(d, t); /* it need not wait for the others any more */
-        dial_push(d, t);
-        dial_kick(d, 1);
-    }
+    if (dial_due_at(d, t) == 0) /* it need not wait for the others any more */
+        phx__timer_set(&d->targets.turns, dial_index(d, t), 0);
     dial_hasten(d, t, d->limits.retry_min_us);
 }
 
@@ -16230,7 +16167,7 @@ PHX__COLD void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable
 PHX__COLD void phx__dial_moved(struct phx__dial *d)
 {
     for (uint32_t i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
+        if (d->targets.at[i].at != NULL && !dial_node(d, d->targets.at[i].node)->linked)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
 
@@ -16259,64 +16196,64 @@ PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
     dial_relax(d, before);
 }
 
-PHX__COLD uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct phx__dial_addr **at)
+PHX__COLD const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,
+                                                      struct phx_address *to)
 {
+    static const struct phx__dial_addr untried = { .slot = PHX__NONE };
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
+    struct phx_address a[PHX__DIAL_ADDRESSES];
 
-    if (phx__dial_target_list(&d->targets, node, all) == 0)
-        return 0;
-    *at = all[0]->at;
-    return all[0]->count;
+    if (phx__dial_target_list(&d->targets, node, all) > 0) {
+        phx__dial_target_addresses(&d->targets, all[0], a);
+        *to = a[PHX__MIN(i, PHX__DIAL_ADDRESSES - 1)];
+        return i < all[0]->count ? &all[0]->at[i] : NULL;
+    }
+    if (dial_node(d, node)->target == 0 || i >= d->ops.addresses(d->ops.ctx, node, a))
+        return NULL;
+    *to = a[i];
+    return &untried;
 }
 
-PHX__COLD uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i, const struct phx__dial_addr **at,
-                            uint32_t *node)
+PHX__COLD const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial *d, uint32_t hub, uint32_t i,
+                                                          struct phx_address *to, uint32_t *node)
 {
     const struct phx__dial_target *t;
 
-    if (i >= d->targets.hub_count)
-        return 0;
-    t = &d->targets.at[d->targets.hubs[i]];
-    *at = t->at;
+    if (hub >= d->targets.hub_count || i >= d->targets.at[d->targets.hubs[hub]].count)
+        return NULL;
+    t = &d->targets.at[d->targets.hubs[hub]];
+    *to = *phx__dial_target_place(t, i);
     *node = t->node;
-    return t->count;
+    return &t->at[i];
 }
 
 PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
 {
-    const struct phx__dial_slot *s = phx__dial_slot_find(&d->slots, slot);
+    uint32_t i;
+    const struct phx__dial_target *t = dial_find(d, slot, &i);
 
-    return s != NULL && d->targets.at[s->target].at[s->address].tried_at == 0;
+    return t != NULL && t->at[i].tried_at == 0;
 }
 
 PHX__COLD void phx__dial_stop(struct phx__dial *d)
 {
     d->stopped = 1;
     for (uint32_t i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].in_use)
+        if (d->targets.at[i].at != NULL)
             dial_rest(d, &d->targets.at[i]);
 }
 
-PHX__COLD void phx__dial_due(struct phx__dial *d, uint32_t arg)
+PHX__COLD void phx__dial_due(struct phx__dial *d)
 {
-    struct phx__dial_target *t = &d->targets.at[arg];
-    uint32_t *head;
+    struct phx__dial_target *t;
+    uint64_t at;
 
-    if (arg >= d->targets.count || !t->in_use)
-        return;
-    if (!t->queued && d->queue[1].head != PHX__NONE && dial_is_at_ease(d, t) && dial_courtesy(d, t) > 0)
-        dial_plan(d, t, dial_courtesy(d, t)); /* our own turns are late, so are the other side's */
-    else if (!t->queued)
-        dial_push(d, t);
-    for (int queue = 0; queue < 2; queue++) {
-        head = &d->queue[queue].head;
-        while (*head != PHX__NONE && (dial_has_room(d, queue) || dial_make_room(d))) {
-            t = &d->targets.at[*head];
-            dial_unqueue(d, t);
-            dial_advance(d, t);
-        }
-        dial_kick(d, queue);
-    }
+    for (uint32_t n = 0; n < d->slots.capacity && (t = dial_take(d)) != NULL; n++)
+        dial_advance(d, t);
+    at = PHX__MIN(phx__timer_next(&d->targets.due), dial_turn_at(d));
+    if (at <= *d->now && d->slots.count == d->slots.capacity)
+        at = d->room_at;
+    phx__timer_set(d->timers, d->timer, at);
 }
 
 /* ======== src/post/returns.c ======== */
@@ -24323,7 +24260,11 @@ PHX__COLD int phx__node_links_open(phx *p)
 
 static int wiring_busy(phx *p)
 {
-    return p->post.pending.count > 0 || p->post.transit.bytes > 0;
+    const struct phx__post_counters *c = &p->post.counters;
+    uint64_t passed = c->messages_in + c->messages_out + c->relayed_frames, before = p->step.passed;
+
+    p->step.passed = passed;
+    return passed != before || p->post.pending.count > 0 || p->post.transit.bytes > 0;
 }
 
 PHX__COLD static void wiring_silent(phx *p, uint32_t node, uint64_t us)
@@ -24610,24 +24551,23 @@ static int wiring_distance(phx *p, uint32_t node)
 /* What came of the addresses that are known: the last thing that went wrong, or PHX_EAGAIN. */
 PHX__COLD static int wiring_why(phx *p, uint32_t node)
 {
-    const struct phx__dial_addr *at = NULL;
-    uint32_t i, count;
+    const struct phx__dial_addr *at;
+    struct phx_address a;
+    uint32_t i;
     uint64_t last = 0;
     int why = p->dial.links >= p->cfg.max_links ? PHX_ELIMIT : PHX_EAGAIN;
 
     if (node == PHX__SELF || phx__node_link(p, node) != NULL)
         return 0;
-    if ((count = phx__dial_look(&p->dial, node, &at)) == 0)
-        return PHX_ENOTFOUND;
-    for (i = 0; i < count; i++) {
-        if (at[i].slot != PHX__NONE)
+    for (i = 0; (at = phx__dial_look(&p->dial, node, i, &a)) != NULL; i++) {
+        if (at->slot != PHX__NONE)
             return PHX_EAGAIN;
-        if (at[i].error == 0 || at[i].tried_at < last)
+        if (at->error == 0 || at->tried_at < last)
             continue;
-        last = at[i].tried_at;
-        why = at[i].error;
+        last = at->tried_at;
+        why = at->error;
     }
-    return why;
+    return i == 0 ? PHX_ENOTFOUND : why;
 }
 
 static void wiring_traced(phx *p, const struct phx_trace *t)
@@ -25154,7 +25094,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
         phx__route_advert_times(&p->route, p->now);
         phx__node_dead_due(p);
         break;
-    case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
+    case PHX__TIMER_DIAL: phx__dial_due(&p->dial); break;
     case PHX__TIMER_HUBS:
         if (phx__dial_lacks_hubs(&p->dial) && !p->step.free_later)
             p->cfg.on_need_hubs(p, PHX__USER(p));
@@ -25490,22 +25430,14 @@ PHX__COLD static void explain_tried(struct phx__text *t, int trying, uint64_t at
         phx__node_text_put(t, "tried %t ms ago: %s\n", at, phx_strerror(error));
 }
 
-/* Of a node that was never to be dialled its card tells the addresses. */
 PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__dial_addr *at = NULL, untried = { .slot = PHX__NONE };
-    struct phx_address a[PHX__CARD_ADDRESSES];
-    uint32_t i, count = phx__dial_look(&p->dial, node, &at);
+    const struct phx__dial_addr *at;
+    struct phx_address a;
 
-    if (count == 0 && node < p->dial.targets.node_capacity
-        && p->dial.targets.nodes[node].target == PHX__DIAL_LATENT)
-        count = phx__node_addresses((void *)p, node, a);
-    for (i = 0; i < count; i++) {
-        const struct phx__dial_addr *one = at != NULL ? &at[i] : &untried;
-        if (at != NULL)
-            phx__dial_addr_address(at, i, &a[i]);
-        phx__node_text_put(t, "address: %a, ", &a[i]);
-        explain_tried(t, one->slot != PHX__NONE, one->tried_at, one->error);
+    for (uint32_t i = 0; (at = phx__dial_look(&p->dial, node, i, &a)) != NULL; i++) {
+        phx__node_text_put(t, "address: %a, ", &a);
+        explain_tried(t, at->slot != PHX__NONE, at->tried_at, at->error);
     }
 }
 
@@ -25521,19 +25453,19 @@ PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint3
 
 PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
 {
-    const struct phx__dial_addr *at = NULL;
-    uint32_t hub, i, count, node = PHX__NONE;
+    const struct phx__dial_addr *at;
+    struct phx_address a;
+    uint32_t node = PHX__NONE;
     size_t n = 0;
 
     if (p == NULL || (out == NULL && capacity > 0))
         return 0;
-    for (hub = 0; (count = phx__dial_look_hub(&p->dial, hub, &at, &node)) > 0; hub++)
-        for (i = 0; i < count; i++) {
+    for (uint32_t hub = 0; phx__dial_look_hub(&p->dial, hub, 0, &a, &node) != NULL; hub++)
+        for (uint32_t i = 0; (at = phx__dial_look_hub(&p->dial, hub, i, &a, &node)) != NULL; i++) {
             if (n++ >= capacity)
                 continue;
-            *out = (struct phx_hub){ .tried_us = at[i].tried_at,
-                                     .error = at[i].slot != PHX__NONE ? PHX_EAGAIN : at[i].error };
-            phx__dial_addr_address(at, i, &out->address);
+            *out = (struct phx_hub){ .address = a, .tried_us = at->tried_at,
+                                     .error = at->slot != PHX__NONE ? PHX_EAGAIN : at->error };
             if (node < p->ids.size) {
                 out->peer = p->ids.at[node];
                 out->linked = phx__node_link(p, node) != NULL;

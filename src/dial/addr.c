@@ -36,81 +36,27 @@ PHX__COLD uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t co
     return n;
 }
 
-PHX__COLD static size_t dial_addr_path_size(const struct phx_address *a)
+/* The key of its rate, and whether it is one for TLS. */
+PHX__COLD uint64_t phx__dial_addr_key(const struct phx__ratelimit *l, const struct phx_address *a)
 {
-    return a->path[0] != 0 ? strlen(a->path) + 1 : 0;
+    return phx__ratelimit_key(l, a, 1) ^ (a->tls != 0);
 }
 
-/* paths: where in the block the next path goes. Two bytes hold that: a block has at most eight addresses. */
-static void dial_addr_pack(struct phx__dial_addr *at, uint32_t i, const struct phx_address *a, size_t *paths)
+PHX__COLD uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count, uint64_t key)
 {
-    struct phx__dial_addr *c = &at[i];
-    uint16_t begin = (uint16_t)*paths;
+    uint32_t i;
 
-    *c = (struct phx__dial_addr){ .slot = PHX__NONE, .family = a->family, .tls = a->tls, .port = a->port };
-    if ((c->path_size = (uint8_t)dial_addr_path_size(a)) == 0) {
-        memcpy(c->ip, a->ip, sizeof c->ip);
-        return;
-    }
-    memcpy(c->ip, &begin, sizeof begin);
-    memcpy((char *)at + begin, a->path, c->path_size);
-    *paths += c->path_size;
+    for (i = 0; i < count && at[i].key != key; i++)
+        ;
+    return i < count ? i : PHX__NONE;
 }
 
-struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx_address *a, uint32_t n)
-{
-    size_t size = n * sizeof(struct phx__dial_addr), paths = size;
-    struct phx__dial_addr *at;
-
-    for (uint32_t k = 0; k < n; k++)
-        size += dial_addr_path_size(&a[k]);
-    at = phx__mem_zero(mem, size);
-    for (uint32_t k = 0; at != NULL && k < n; k++)
-        dial_addr_pack(at, k, &a[k], &paths);
-    return at;
-}
-
-PHX__COLD void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32_t count)
-{
-    size_t size = count * sizeof *at;
-
-    for (uint32_t k = 0; k < count; k++)
-        size += at[k].path_size;
-    phx__mem_put(mem, at, size);
-}
-
-PHX__COLD void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct phx_address *out)
-{
-    const struct phx__dial_addr *c = &at[i];
-    uint16_t begin;
-
-    *out = (struct phx_address){ .family = c->family, .tls = c->tls, .port = c->port };
-    if (c->path_size == 0) {
-        memcpy(out->ip, c->ip, sizeof c->ip);
-        return;
-    }
-    memcpy(&begin, c->ip, sizeof begin);
-    memcpy(out->path, (const char *)at + begin, c->path_size);
-}
-
-uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count, const struct phx_address *a)
-{
-    struct phx_address one;
-
-    for (uint32_t i = 0; i < count; i++) {
-        phx__dial_addr_address(at, i, &one);
-        if (phx__addr_equal(&one, a))
-            return i;
-    }
-    return PHX__NONE;
-}
-
-int phx__dial_addr_is_same(const struct phx__dial_addr *at, uint32_t count, const struct phx_address *a,
-                           uint32_t n)
+PHX__COLD int phx__dial_addr_is_same(const struct phx__ratelimit *l, const struct phx__dial_addr *at,
+                                     uint32_t count, const struct phx_address *a, uint32_t n)
 {
     uint32_t k;
 
-    for (k = 0; k < n && phx__dial_addr_index(at, count, &a[k]) != PHX__NONE; k++)
+    for (k = 0; k < n && phx__dial_addr_index(at, count, phx__dial_addr_key(l, &a[k])) != PHX__NONE; k++)
         ;
     return k == n && n == count;
 }

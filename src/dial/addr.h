@@ -12,34 +12,25 @@ enum phx__dial_addr_met {
     PHX__DIAL_MET_OTHER  /* another node lives there now */
 };
 
-/* One address of a target. The addresses of a node stand in one block, with the texts of the paths behind
- * them: a struct phx_address is 126 bytes, nearly all of them room for a path, which few have. */
+/* What is known of one address of a target. The address itself is in the card of its node, or with a hub. */
 struct phx__dial_addr {
+    uint64_t key;      /* of the address */
     uint64_t tried_at; /* when the last dial ended; 0: not tried */
     uint32_t slot;     /* number of the dial under way, or PHX__NONE */
     int16_t error;     /* how the last dial ended; 0: not tried or fine. PHX_ESELF: not tried for a while */
     uint8_t met;       /* enum phx__dial_addr_met */
-    uint8_t path_size; /* with its NUL; 0: none */
-    uint8_t family, tls;
-    uint16_t port;
-    uint8_t ip[16]; /* or two bytes that say where in the block the path begins */
 };
 
 /* In the order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
 PHX_PRIVATE uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
                                           struct phx_address out[PHX__DIAL_ADDRESSES]);
-/* n addresses, none of them tried. NULL: no memory. */
-PHX_PRIVATE struct phx__dial_addr *phx__dial_addr_new(struct phx__mem *mem, const struct phx_address *a,
-                                                      uint32_t n);
-PHX_PRIVATE void phx__dial_addr_free(struct phx__mem *mem, struct phx__dial_addr *at, uint32_t count);
-/* Address i of the block. */
-PHX_PRIVATE void phx__dial_addr_address(const struct phx__dial_addr *at, uint32_t i, struct phx_address *out);
-/* Which one this is, or PHX__NONE. */
-PHX_PRIVATE uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count,
-                                          const struct phx_address *a);
+/* No two addresses have the same. l: has the salt. */
+PHX_PRIVATE uint64_t phx__dial_addr_key(const struct phx__ratelimit *l, const struct phx_address *a);
+/* Which one has this key, or PHX__NONE. */
+PHX_PRIVATE uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint32_t count, uint64_t key);
 /* The same set, in whatever order? */
-PHX_PRIVATE int phx__dial_addr_is_same(const struct phx__dial_addr *at, uint32_t count,
-                                       const struct phx_address *a, uint32_t n);
+PHX_PRIVATE int phx__dial_addr_is_same(const struct phx__ratelimit *l, const struct phx__dial_addr *at,
+                                       uint32_t count, const struct phx_address *a, uint32_t n);
 /* The ones that may be tried now, as bits. rest: how long one that led to this node itself is left alone. */
 PHX_PRIVATE unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
                                            uint64_t now);
@@ -51,9 +42,9 @@ PHX_PRIVATE int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t
 
 /* ---- rate.c: how often a node dials the addresses that it was told by others */
 
-/* How long until the first of these addresses may be dialled, 0: now. which: bits. */
-PHX_PRIVATE uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__dial_addr *at,
-                                         uint32_t count, unsigned which, uint64_t now);
+/* How long until this address may be dialled, 0: now. */
+PHX_PRIVATE uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx_address *a,
+                                         uint64_t now);
 /* One dial of this address. */
 PHX_PRIVATE void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now);
 /* A node lives at this address: what was spent on it does not count. paid: the dial itself was spent. */

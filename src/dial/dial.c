@@ -14,10 +14,10 @@
  * bound that doubles ("full jitter"): a thousand nodes which lost the same hub do not come back at the same
  * moment. Nothing is ever given up: a dead node is still dialled, rarely, and so partitions heal.
  *
- * Due targets stand in one queue, and only phx__dial_due, which serves it, dials; all other calls merely move
- * timers. So dials begin in the order in which they came due, max_dials holds at every instant, and no call
- * of the host recurses through the transport. A dial that ends sets off the timer of the first in the queue.
- * While others wait, dials that get no answer give way (slot.c).
+ * All targets stand in one queue by the time at which they are due, and only phx__dial_due, which serves it,
+ * dials; all other calls merely move targets in it. So dials begin in the order in which they came due,
+ * max_dials holds at every instant, and no call of the host recurses through the transport. While others
+ * wait, dials that get no answer give way (slot.c), and what can wait takes its turn (start.c).
  *
  * Of two nodes that both listen only one should dial, or half of all links are made to be torn down again.
  * Both compute the same winner from the hash of the two ids; the other one waits a second and then dials too:
@@ -111,15 +111,37 @@ PHX__COLD static int dial_may_dial(const struct phx__dial *d, const struct phx__
            || dial_node(d, t->node)->wanted || phx__dial_target_is_pick(&d->targets, t->node);
 }
 
-/* When the next step of a target is due. */
-static uint64_t dial_due_at(const struct phx__dial *d, const struct phx__dial_target *t)
+/* The room has something to do at this time, or before. */
+PHX__COLD static void dial_wake(struct phx__dial *d, uint64_t at)
 {
-    return phx__timer_at(d->targets.timers, t->timer);
+    if (at < phx__timer_at(d->timers, d->timer))
+        phx__timer_set(d->timers, d->timer, at);
 }
 
-static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint64_t at)
+static uint32_t dial_index(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    phx__timer_set(d->targets.timers, t->timer, at);
+    return (uint32_t)(t - d->targets.at);
+}
+
+/* When the next step of a target is due; 0: it was, and waits for its turn. */
+PHX__COLD static uint64_t dial_due_at(const struct phx__dial *d, const struct phx__dial_target *t)
+{
+    int waits = phx__timer_at(&d->targets.turns, dial_index(d, t)) != UINT64_MAX;
+
+    return waits ? 0 : phx__timer_at(&d->targets.due, dial_index(d, t));
+}
+
+PHX__COLD static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint64_t at)
+{
+    phx__timer_set(&d->targets.due, dial_index(d, t), at);
+    dial_wake(d, at);
+}
+
+/* Sooner than planned, never later. */
+PHX__COLD static void dial_set_sooner(struct phx__dial *d, const struct phx__dial_target *t, uint64_t at)
+{
+    if (at < dial_due_at(d, t))
+        dial_set(d, t, at);
 }
 
 /* How long to leave the first dial to the other side. A node that has addresses listens. */
@@ -154,83 +176,17 @@ PHX__COLD static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t fa
     return dial_between(d, low < high ? low : high, high);
 }
 
-/* ---- The queues of due targets */
-
-/* Is it a first dial of a node that can be reached? Such a one can wait. */
-PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
-{
-    return phx__dial_start_is_paced(&d->start, d->targets.known) && t->fresh
-           && dial_node(d, t->node)->reachable;
-}
-
-/* Lets `after` follow `before`. PHX__NONE: the ends. */
-static void dial_join(struct phx__dial *d, struct phx__dial_queue *q, uint32_t before, uint32_t after)
-{
-    *(before == PHX__NONE ? &q->head : &d->targets.at[before].after) = after;
-    *(after == PHX__NONE ? &q->tail : &d->targets.at[after].before) = before;
-}
-
-/* Those to whom somebody sends come first among those that can wait. */
-PHX__COLD static void dial_push(struct phx__dial *d, struct phx__dial_target *t)
-{
-    int ease = dial_is_at_ease(d, t), front = ease && dial_node(d, t->node)->wanted;
-    struct phx__dial_queue *q = &d->queue[ease];
-    uint32_t target = (uint32_t)(t - d->targets.at), head = q->head;
-
-    t->queued = (uint8_t)(1 + ease);
-    dial_join(d, q, front ? PHX__NONE : q->tail, target);
-    dial_join(d, q, target, front ? head : PHX__NONE);
-}
-
-/* When the pace lets the head of that queue be dialled; UINT64_MAX: when a dial has ended. */
-PHX__COLD static uint64_t dial_pace(const struct phx__dial *d, int queue)
-{
-    if (queue == 0 || !phx__dial_start_is_paced(&d->start, d->targets.known))
-        return *d->now;
-    return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
-}
-
-PHX__COLD static int dial_has_room(const struct phx__dial *d, int queue)
-{
-    return d->slots.free != PHX__NONE && dial_pace(d, queue) <= *d->now;
-}
-
-/* If a target waits, the next step goes on with it, or one when the pace lets it or a slot gives way. */
-PHX__COLD static void dial_kick(struct phx__dial *d, int queue)
-{
-    uint32_t head = d->queue[queue].head;
-    uint64_t at;
-
-    if (head == PHX__NONE)
-        return;
-    at = d->slots.free == PHX__NONE ? d->room_at : dial_pace(d, queue);
-    if (at != UINT64_MAX)
-        dial_set(d, &d->targets.at[head], at);
-}
-
-PHX__COLD static void dial_unqueue(struct phx__dial *d, struct phx__dial_target *t)
-{
-    int queue = t->queued - 1;
-
-    if (queue < 0)
-        return;
-    t->queued = 0;
-    phx__timer_stop(d->targets.timers, t->timer);
-    dial_join(d, &d->queue[queue], t->before, t->after);
-    dial_kick(d, queue); /* it may have been the head, and the one that was kicked */
-}
-
 /* ---- Dials */
 
 /* The target of a dial under way, and which of its addresses; or NULL. */
 PHX__COLD static struct phx__dial_target *dial_find(const struct phx__dial *d, uint32_t slot, uint32_t *i)
 {
     const struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
+    struct phx__dial_target *t = of == NULL ? NULL : &d->targets.at[of->target];
 
-    if (of == NULL)
-        return NULL;
-    *i = of->address;
-    return &d->targets.at[of->target];
+    for (*i = 0; t != NULL && t->at[*i].slot != slot;)
+        ++*i;
+    return t;
 }
 
 PHX__COLD static void dial_close(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
@@ -238,8 +194,7 @@ PHX__COLD static void dial_close(struct phx__dial *d, struct phx__dial_target *t
     phx__dial_slot_close(&d->slots, t->at[i].slot);
     t->at[i].slot = PHX__NONE;
     t->open--;
-    dial_kick(d, 0);
-    dial_kick(d, 1);
+    dial_wake(d, *d->now);
 }
 
 PHX__COLD static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
@@ -258,29 +213,13 @@ PHX__COLD static void dial_abandon_all(struct phx__dial *d, struct phx__dial_tar
         dial_abandon(d, t, i);
 }
 
-/* Is this address being dialled? A look at max_dials slots for each dial, nothing beside a dial. */
-PHX__COLD static int dial_is_busy(const struct phx__dial *d, const struct phx_address *address)
-{
-    struct phx_address other;
-
-    for (uint32_t k = 0; k < d->slots.count; k++) {
-        const struct phx__dial_slot *slot = &d->slots.at[k];
-        if (slot->target == PHX__NONE)
-            continue;
-        phx__dial_addr_address(d->targets.at[slot->target].at, slot->address, &other);
-        if (phx__addr_equal(&other, address))
-            return 1;
-    }
-    return 0;
-}
-
 /* ---- Rounds */
 
 /* No round, no timer, no place in the queue. */
 PHX__COLD static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
-    dial_unqueue(d, t);
-    phx__timer_stop(d->targets.timers, t->timer);
+    phx__timer_stop(&d->targets.due, dial_index(d, t));
+    phx__timer_stop(&d->targets.turns, dial_index(d, t));
     t->round = t->untried = 0;
     dial_abandon_all(d, t);
 }
@@ -290,7 +229,7 @@ PHX__COLD static void dial_plan(struct phx__dial *d, struct phx__dial_target *t,
 {
     uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d)), at;
 
-    dial_unqueue(d, t);
+    phx__timer_stop(&d->targets.turns, dial_index(d, t));
     if (!dial_may_dial(d, t)) {
         dial_rest(d, t);
         return;
@@ -303,7 +242,7 @@ PHX__COLD static void dial_plan(struct phx__dial *d, struct phx__dial_target *t,
 /* Plans the round of a target that has nothing planned. */
 PHX__COLD static void dial_plan_idle(struct phx__dial *d, struct phx__dial_target *t)
 {
-    if (!t->round && !t->queued && dial_due_at(d, t) == UINT64_MAX)
+    if (!t->round && dial_due_at(d, t) == UINT64_MAX)
         dial_plan(d, t, dial_courtesy(d, t));
 }
 
@@ -312,7 +251,7 @@ PHX__COLD static void dial_hasten(struct phx__dial *d, struct phx__dial_target *
 {
     uint64_t delay = dial_courtesy(d, t) + dial_between(d, 0, jitter);
 
-    if (!t->round && !t->queued && dial_may_dial(d, t) && *d->now + delay < dial_due_at(d, t))
+    if (!t->round && dial_may_dial(d, t) && *d->now + delay < dial_due_at(d, t))
         dial_plan(d, t, delay);
 }
 
@@ -355,8 +294,8 @@ PHX__COLD static uint64_t dial_after_failures(struct phx__dial *d, struct phx__d
 /* Perhaps nobody is left who answers: the host may be asked for hubs, unless it was just now. */
 PHX__COLD static void dial_look_for_hubs(struct phx__dial *d)
 {
-    if (d->ask_timer != PHX__NONE && phx__timer_at(d->targets.timers, d->ask_timer) == UINT64_MAX)
-        phx__timer_set(d->targets.timers, d->ask_timer, *d->now);
+    if (d->ask_timer != PHX__NONE && phx__timer_at(d->timers, d->ask_timer) == UINT64_MAX)
+        phx__timer_set(d->timers, d->ask_timer, *d->now);
 }
 
 /* If nothing is left of the round, it is over: plan the next. */
@@ -374,8 +313,8 @@ PHX__COLD static void dial_go_on(struct phx__dial *d, struct phx__dial_target *t
 {
     if (t->untried == 0)
         dial_settle(d, t);
-    else if (!t->queued)
-        dial_set(d, t, *d->now);
+    else
+        dial_set_sooner(d, t, *d->now);
 }
 
 /* Takes down how an address ended. */
@@ -400,23 +339,27 @@ PHX__COLD static void dial_note(struct phx__dial *d, struct phx__dial_target *t,
         t->verdict = verdict;
 }
 
-/* How long the first of these addresses must be left alone. */
-static uint64_t dial_ban(const struct phx__dial *d, const struct phx__dial_target *t, unsigned which)
+/* How long the first address still to try must be left alone. */
+PHX__COLD static uint64_t dial_ban(const struct phx__dial *d, const struct phx__dial_target *t,
+                                   const struct phx_address *a)
 {
-    return t->hub ? 0 : phx__dial_rate_wait(&d->rate, t->at, t->count, which, *d->now);
+    uint64_t first = UINT64_MAX;
+
+    for (uint32_t i = 0; i < t->count; i++)
+        if ((t->untried & 1u << i) != 0)
+            first = PHX__MIN(t->hub ? 0 : phx__dial_rate_wait(&d->rate, &a[i], *d->now), first);
+    return first;
 }
 
 /* The first address still to try that nobody dials. Silent ones, perhaps behind a firewall, come last. */
-PHX__COLD static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__dial_target *t)
+PHX__COLD static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__dial_target *t,
+                                            const struct phx_address *a)
 {
     uint32_t i, silent = PHX__NONE;
-    struct phx_address a;
 
     for (i = 0; i < t->count; i++) {
-        if ((t->untried & 1u << i) == 0)
-            continue;
-        phx__dial_addr_address(t->at, i, &a);
-        if (dial_is_busy(d, &a) || dial_ban(d, t, 1u << i) != 0)
+        if ((t->untried & 1u << i) == 0 || phx__dial_slot_is_busy(&d->slots, t->at[i].key)
+            || (!t->hub && phx__dial_rate_wait(&d->rate, &a[i], *d->now) != 0))
             continue;
         if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
@@ -427,13 +370,12 @@ PHX__COLD static uint32_t dial_next_address(const struct phx__dial *d, const str
 }
 
 /* 1 if the dial is under way. */
-PHX__COLD static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
+PHX__COLD static int dial_begin(struct phx__dial *d, struct phx__dial_target *t, uint32_t i,
+                                const struct phx_address *to)
 {
-    uint32_t slot = phx__dial_slot_open(&d->slots, (uint32_t)(t - d->targets.at), i, *d->now);
-    struct phx_address a;
+    uint32_t slot = phx__dial_slot_open(&d->slots, dial_index(d, t), t->at[i].key, *d->now);
     int error;
 
-    phx__dial_addr_address(t->at, i, &a);
     t->open++;
     d->start.began_at = *d->now;
     t->at[i].slot = slot;
@@ -441,8 +383,8 @@ PHX__COLD static int dial_begin(struct phx__dial *d, struct phx__dial_target *t,
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
     if (!t->hub)
-        phx__dial_rate_spend(&d->rate, &a, *d->now);
-    error = d->ops.dial(d->ops.ctx, slot, t->hub ? PHX__NONE : t->node, &a);
+        phx__dial_rate_spend(&d->rate, to, *d->now);
+    error = d->ops.dial(d->ops.ctx, slot, t->hub ? PHX__NONE : t->node, to);
     if (error >= 0)
         return 1;
     dial_close(d, t, i);
@@ -467,6 +409,7 @@ PHX__COLD static int dial_begin_round(struct phx__dial *d, struct phx__dial_targ
 /* It is this target's turn: begin a round, or try the next address of one. */
 PHX__COLD static void dial_advance(struct phx__dial *d, struct phx__dial_target *t)
 {
+    struct phx_address a[PHX__DIAL_ADDRESSES];
     uint32_t i;
 
     if (!dial_may_dial(d, t)) {
@@ -477,14 +420,17 @@ PHX__COLD static void dial_advance(struct phx__dial *d, struct phx__dial_target 
     }
     if (!t->round && !dial_begin_round(d, t))
         return;
+    phx__dial_target_addresses(&d->targets, t, a);
+    for (i = 0; i < t->count; i++) /* what the card has no more */
+        t->untried = (uint8_t)(a[i].family == 0 ? t->untried & ~(1u << i) : t->untried);
     do {
-        i = dial_next_address(d, t);
-    } while (i != PHX__NONE && !dial_begin(d, t, i));
+        i = dial_next_address(d, t, a);
+    } while (i != PHX__NONE && !dial_begin(d, t, i, &a[i]));
     /* All that is left is busy: a round that tried something else is over, another one waits. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
         t->untried = 0;
     if (t->untried != 0) {
-        uint64_t ban = dial_ban(d, t, t->untried);
+        uint64_t ban = dial_ban(d, t, a);
         if (ban > 0) /* many may wait for the same moment */
             ban = dial_between(d, ban, ban + PHX__SECOND);
         dial_set(d, t, *d->now + DIAL_STAGGER_US + ban);
@@ -492,16 +438,14 @@ PHX__COLD static void dial_advance(struct phx__dial *d, struct phx__dial_target 
     dial_settle(d, t);
 }
 
-/* A target waits: 1 if all slots are in use and one of them gives way. */
-PHX__COLD static int dial_make_room(struct phx__dial *d)
+/* A target waits: is there a slot, or does one give way? */
+PHX__COLD static int dial_has_room(struct phx__dial *d)
 {
     struct phx__dial_target *t;
     uint32_t i;
 
-    if (d->slots.free != PHX__NONE)
-        d->room_at = UINT64_MAX;
-    if (d->slots.free != PHX__NONE || (d->room_at > *d->now && d->room_at != UINT64_MAX))
-        return 0;
+    if (d->slots.count < d->slots.capacity)
+        return 1;
     if ((t = dial_find(d, phx__dial_slot_gives_way(&d->slots, *d->now, &d->room_at), &i)) == NULL)
         return 0;
     dial_abandon(d, t, i);
@@ -510,36 +454,84 @@ PHX__COLD static int dial_make_room(struct phx__dial *d)
     return 1;
 }
 
+/* ---- Turns */
+
+PHX__COLD static int dial_is_paced(const struct phx__dial *d)
+{
+    return d->limits.start_above != 0 && d->targets.known > d->limits.start_above;
+}
+
+/* Is it a first dial of a node that can be reached? Such a one can wait. */
+PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
+{
+    return dial_is_paced(d) && t->fresh && dial_node(d, t->node)->reachable;
+}
+
+/* When the pace lets the next one of those that can wait be dialled; UINT64_MAX: when a dial has ended. */
+PHX__COLD static uint64_t dial_turn_at(struct phx__dial *d)
+{
+    if (phx__timer_next(&d->targets.turns) == UINT64_MAX)
+        return UINT64_MAX;
+    if (!dial_is_paced(d))
+        return *d->now;
+    return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
+}
+
+/* One that can wait is due. Those to whom somebody sends come first. */
+PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_target *t)
+{
+    if (phx__timer_next(&d->targets.turns) != UINT64_MAX && dial_courtesy(d, t) > 0)
+        dial_plan(d, t, dial_courtesy(d, t)); /* our own turns are late, so are the other side's */
+    else
+        phx__timer_set(&d->targets.turns, dial_index(d, t), dial_node(d, t->node)->wanted ? 0 : *d->now);
+}
+
+/* Takes the next target out of the queue that may be dialled now, or NULL. */
+PHX__COLD static struct phx__dial_target *dial_take(struct phx__dial *d)
+{
+    struct phx__dial_targets *ts = &d->targets;
+    struct phx__dial_target *t;
+
+    while (phx__timer_next(&ts->due) <= *d->now) {
+        t = &ts->at[ts->due.heap[0]];
+        if (!dial_is_at_ease(d, t) && !dial_has_room(d))
+            return NULL;
+        phx__timer_stop(&ts->due, dial_index(d, t));
+        if (!dial_is_at_ease(d, t))
+            return t;
+        dial_take_turn(d, t);
+    }
+    if (dial_turn_at(d) > *d->now || !dial_has_room(d))
+        return NULL;
+    t = &ts->at[ts->turns.heap[0]];
+    phx__timer_stop(&ts->turns, dial_index(d, t));
+    return t;
+}
+
 /* ---- Addresses */
 
 /* Other addresses for a target: what stays keeps its dial. 1 if some are new, 0, or PHX_ENOMEM. */
 static int dial_replace(struct phx__dial *d, struct phx__dial_target *t, const struct phx_address *a,
                         uint32_t n)
 {
-    struct phx__dial_addr *at = phx__dial_addr_new(d->targets.mem, a, n);
+    struct phx__dial_addr *at = phx__mem_zero(d->targets.mem, n * sizeof *at);
     unsigned untried = 0;
-    uint32_t k, i;
     int some = 0;
 
     if (at == NULL)
         return PHX_ENOMEM;
-    for (k = 0; k < n; k++) {
-        if ((i = phx__dial_addr_index(t->at, t->count, &a[k])) == PHX__NONE || (t->untried & 1u << i) != 0)
+    for (uint32_t k = 0; k < n; k++) {
+        uint64_t key = phx__dial_addr_key(&d->rate, &a[k]);
+        uint32_t i = phx__dial_addr_index(t->at, t->count, key);
+        if (i == PHX__NONE || (t->untried & 1u << i) != 0)
             untried |= 1u << k;
-        if (i == PHX__NONE) {
-            some = 1;
-            continue;
-        }
-        at[k].tried_at = t->at[i].tried_at;
-        at[k].slot = t->at[i].slot;
-        at[k].error = t->at[i].error;
-        at[k].met = t->at[i].met;
-        t->at[i].slot = PHX__NONE; /* moved: what is found below is to be abandoned */
-        if (at[k].slot != PHX__NONE)
-            phx__dial_slot_find(&d->slots, at[k].slot)->address = (uint8_t)k;
+        some |= i == PHX__NONE;
+        at[k] = i != PHX__NONE ? t->at[i] : (struct phx__dial_addr){ .key = key, .slot = PHX__NONE };
+        if (i != PHX__NONE)
+            t->at[i].slot = PHX__NONE; /* moved: what is found below is to be abandoned */
     }
     dial_abandon_all(d, t);
-    phx__dial_addr_free(d->targets.mem, t->at, t->count);
+    phx__dial_target_strip(&d->targets, t);
     t->at = at;
     t->count = (uint8_t)n;
     t->untried = (uint8_t)(t->round ? untried : 0);
@@ -562,8 +554,8 @@ PHX__COLD static int dial_renew(struct phx__dial *d, struct phx__dial_target *t,
     /* New addresses, new hope. Sooner than planned, never later. */
     t->failures = 0;
     delay = dial_between(d, 0, DIAL_FRESH_JITTER_US) + (t->round ? 0 : dial_courtesy(d, t));
-    if (!t->queued && (t->round || dial_may_dial(d, t)) && *d->now + delay < dial_due_at(d, t))
-        dial_set(d, t, *d->now + delay);
+    if (t->round || dial_may_dial(d, t))
+        dial_set_sooner(d, t, *d->now + delay);
     return 0;
 }
 
@@ -575,7 +567,7 @@ PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct
 
     if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
         return PHX_ENOMEM;
-    d->start.learnt_at = *d->now;
+    d->start.news_at = *d->now;
     if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
     t->fresh = 1;
@@ -615,7 +607,7 @@ PHX__COLD static void dial_relax(struct phx__dial *d, int before)
         || (!phx__dial_target_wake_all(&d->targets, dial_mesh(d)) && held == 0))
         return;
     for (uint32_t i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].in_use)
+        if (d->targets.at[i].at != NULL)
             dial_plan_idle(d, &d->targets.at[i]);
 }
 
@@ -625,21 +617,23 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
                    struct phx__timers *timers, struct phx__rnd *rnd, const uint64_t *now,
                    const struct phx__dial_limits *limits, const struct phx__dial_ops *ops)
 {
-    *d = (struct phx__dial){ .rnd = rnd, .ops = *ops, .limits = *limits, .now = now, .room_at = UINT64_MAX,
-                             .ask_timer = PHX__NONE,
-                             .queue = { { PHX__NONE, PHX__NONE }, { PHX__NONE, PHX__NONE } } };
-    d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .timers = timers, .free = PHX__NONE,
+    *d = (struct phx__dial){ .timers = timers, .rnd = rnd, .ops = *ops, .limits = *limits, .now = now,
+                             .ask_timer = PHX__NONE };
+    d->targets = (struct phx__dial_targets){ .mem = mem, .ids = ids, .rate = &d->rate, .free = PHX__NONE,
                                              .ctx = ops->ctx, .addresses = ops->addresses,
                                              .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
-    phx__dial_start_init(&d->start, limits->start_above);
-    if (phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
+    phx__timer_init(&d->targets.due, mem);
+    phx__timer_init(&d->targets.turns, mem);
+    phx__dial_start_init(&d->start);
+    if (phx__timer_new(timers, PHX__TIMER_DIAL, 0, &d->timer) != 0
+        || phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
     return phx__dial_slot_init(&d->slots, mem, limits->max_dials);
 }
 
 PHX__COLD int phx__dial_ask_for_hubs(struct phx__dial *d)
 {
-    if (phx__timer_new(d->targets.timers, PHX__TIMER_HUBS, 0, &d->ask_timer) != 0)
+    if (phx__timer_new(d->timers, PHX__TIMER_HUBS, 0, &d->ask_timer) != 0)
         return PHX_ENOMEM;
     dial_look_for_hubs(d);
     return 0;
@@ -654,17 +648,19 @@ PHX__COLD int phx__dial_lacks_hubs(struct phx__dial *d)
         lacks &= t->failures > 0 || phx__dial_addr_usable(t->at, t->count, dial_slow(d), *d->now) == 0;
     }
     if (lacks)
-        phx__timer_set(d->targets.timers, d->ask_timer, *d->now + d->limits.retry_max_us);
+        phx__timer_set(d->timers, d->ask_timer, *d->now + d->limits.retry_max_us);
     return lacks;
 }
 
-/* Nothing is abandoned: the links close by themselves. The timers end with the heap of timers. */
+/* Nothing is abandoned: the links close by themselves. */
 PHX__COLD void phx__dial_free(struct phx__dial *d)
 {
     struct phx__dial_targets *ts = &d->targets;
 
     for (uint32_t i = 0; i < ts->count; i++)
-        phx__dial_addr_free(ts->mem, ts->at[i].at, ts->at[i].count);
+        phx__dial_target_strip(ts, &ts->at[i]);
+    phx__timer_free(&ts->due);
+    phx__timer_free(&ts->turns);
     phx__mem_put(ts->mem, ts->at, ts->capacity * sizeof *ts->at);
     phx__mem_put(ts->mem, ts->nodes, ts->node_capacity * sizeof *ts->nodes);
     phx__mem_put(ts->mem, d->slots.at, d->slots.capacity * sizeof *d->slots.at);
@@ -673,12 +669,13 @@ PHX__COLD void phx__dial_free(struct phx__dial *d)
 }
 
 /* Which of the hubs has these addresses, or hub_count. */
-static uint32_t dial_find_hub(const struct phx__dial_targets *ts, const struct phx_address *a, uint32_t n)
+PHX__COLD static uint32_t dial_find_hub(const struct phx__dial_targets *ts, const struct phx_address *a,
+                                        uint32_t n)
 {
     uint32_t k;
 
     for (k = 0; k < ts->hub_count; k++)
-        if (phx__dial_addr_is_same(ts->at[ts->hubs[k]].at, ts->at[ts->hubs[k]].count, a, n))
+        if (phx__dial_addr_is_same(ts->rate, ts->at[ts->hubs[k]].at, ts->at[ts->hubs[k]].count, a, n))
             break;
     return k;
 }
@@ -734,7 +731,7 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
         dial_drop_addrs(d, node);
     else if (d->targets.nodes[node].target == 0)
         err = dial_learn(d, node, order, n);
-    else if (t != NULL && !phx__dial_addr_is_same(t->at, t->count, order, n)) /* else its card says them */
+    else if (t != NULL && !phx__dial_addr_is_same(&d->rate, t->at, t->count, order, n))
         err = dial_renew(d, t, order, n);
     if (err != 0)
         return err;
@@ -749,14 +746,14 @@ PHX__COLD static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node
 {
     uint32_t i = 0;
     struct phx__dial_target *t = dial_find(d, slot, &i);
-    struct phx_address a;
+    struct phx_address a[PHX__DIAL_ADDRESSES];
 
     if (t == NULL)
         return;
     if (error == 0) { /* whoever answers there is that hub now */
         phx__dial_meet(d, slot, node);
-        phx__dial_addr_address(t->at, i, &a);
-        phx__dial_rate_return(&d->rate, &a, !t->hub);
+        phx__dial_target_addresses(&d->targets, t, a);
+        phx__dial_rate_return(&d->rate, &a[i], !t->hub);
     }
     phx__dial_start_learn(&d->start, *d->now - phx__dial_slot_find(&d->slots, slot)->since, d->slots.capacity,
                           *d->now);
@@ -877,11 +874,8 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
     d->targets.nodes[node].wanted = 1;
     if (t == NULL)
         return;
-    if (t->queued > 1) {
-        dial_unqueue(d, t); /* it need not wait for the others any more */
-        dial_push(d, t);
-        dial_kick(d, 1);
-    }
+    if (dial_due_at(d, t) == 0) /* it need not wait for the others any more */
+        phx__timer_set(&d->targets.turns, dial_index(d, t), 0);
     dial_hasten(d, t, d->limits.retry_min_us);
 }
 
@@ -910,7 +904,7 @@ PHX__COLD void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable
 PHX__COLD void phx__dial_moved(struct phx__dial *d)
 {
     for (uint32_t i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].in_use && !dial_node(d, d->targets.at[i].node)->linked)
+        if (d->targets.at[i].at != NULL && !dial_node(d, d->targets.at[i].node)->linked)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
 
@@ -939,62 +933,62 @@ PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
     dial_relax(d, before);
 }
 
-PHX__COLD uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node, const struct phx__dial_addr **at)
+PHX__COLD const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,
+                                                      struct phx_address *to)
 {
+    static const struct phx__dial_addr untried = { .slot = PHX__NONE };
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
+    struct phx_address a[PHX__DIAL_ADDRESSES];
 
-    if (phx__dial_target_list(&d->targets, node, all) == 0)
-        return 0;
-    *at = all[0]->at;
-    return all[0]->count;
+    if (phx__dial_target_list(&d->targets, node, all) > 0) {
+        phx__dial_target_addresses(&d->targets, all[0], a);
+        *to = a[PHX__MIN(i, PHX__DIAL_ADDRESSES - 1)];
+        return i < all[0]->count ? &all[0]->at[i] : NULL;
+    }
+    if (dial_node(d, node)->target == 0 || i >= d->ops.addresses(d->ops.ctx, node, a))
+        return NULL;
+    *to = a[i];
+    return &untried;
 }
 
-PHX__COLD uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i, const struct phx__dial_addr **at,
-                            uint32_t *node)
+PHX__COLD const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial *d, uint32_t hub, uint32_t i,
+                                                          struct phx_address *to, uint32_t *node)
 {
     const struct phx__dial_target *t;
 
-    if (i >= d->targets.hub_count)
-        return 0;
-    t = &d->targets.at[d->targets.hubs[i]];
-    *at = t->at;
+    if (hub >= d->targets.hub_count || i >= d->targets.at[d->targets.hubs[hub]].count)
+        return NULL;
+    t = &d->targets.at[d->targets.hubs[hub]];
+    *to = *phx__dial_target_place(t, i);
     *node = t->node;
-    return t->count;
+    return &t->at[i];
 }
 
 PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
 {
-    const struct phx__dial_slot *s = phx__dial_slot_find(&d->slots, slot);
+    uint32_t i;
+    const struct phx__dial_target *t = dial_find(d, slot, &i);
 
-    return s != NULL && d->targets.at[s->target].at[s->address].tried_at == 0;
+    return t != NULL && t->at[i].tried_at == 0;
 }
 
 PHX__COLD void phx__dial_stop(struct phx__dial *d)
 {
     d->stopped = 1;
     for (uint32_t i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].in_use)
+        if (d->targets.at[i].at != NULL)
             dial_rest(d, &d->targets.at[i]);
 }
 
-PHX__COLD void phx__dial_due(struct phx__dial *d, uint32_t arg)
+PHX__COLD void phx__dial_due(struct phx__dial *d)
 {
-    struct phx__dial_target *t = &d->targets.at[arg];
-    uint32_t *head;
+    struct phx__dial_target *t;
+    uint64_t at;
 
-    if (arg >= d->targets.count || !t->in_use)
-        return;
-    if (!t->queued && d->queue[1].head != PHX__NONE && dial_is_at_ease(d, t) && dial_courtesy(d, t) > 0)
-        dial_plan(d, t, dial_courtesy(d, t)); /* our own turns are late, so are the other side's */
-    else if (!t->queued)
-        dial_push(d, t);
-    for (int queue = 0; queue < 2; queue++) {
-        head = &d->queue[queue].head;
-        while (*head != PHX__NONE && (dial_has_room(d, queue) || dial_make_room(d))) {
-            t = &d->targets.at[*head];
-            dial_unqueue(d, t);
-            dial_advance(d, t);
-        }
-        dial_kick(d, queue);
-    }
+    for (uint32_t n = 0; n < d->slots.capacity && (t = dial_take(d)) != NULL; n++)
+        dial_advance(d, t);
+    at = PHX__MIN(phx__timer_next(&d->targets.due), dial_turn_at(d));
+    if (at <= *d->now && d->slots.count == d->slots.capacity)
+        at = d->room_at;
+    phx__timer_set(d->timers, d->timer, at);
 }

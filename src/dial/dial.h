@@ -21,13 +21,15 @@ struct phx__dial_ops {
     int (*dial)(phx *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to);
     /* Give this dial up (another address won). No result is wanted. */
     void (*abandon)(phx *ctx, uint32_t slot);
-    /* Are messages under way that this node knows of? Links that nobody needs at once can wait for them. */
+    /* Are messages under way, or have some passed since it was last asked, whosever they are? Links that
+     * nobody needs at once can wait for them. */
     int (*busy)(phx *ctx);
-    /* A node's addresses as they are now, after phx__dial_set_addrs: how many. NULL: all are kept here. */
+    /* A node's addresses as they are now, after phx__dial_set_addrs: how many, up to PHX__DIAL_ADDRESSES. */
     uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out);
 };
 
 struct phx__dial {
+    struct phx__timers *timers;
     struct phx__rnd *rnd;
     struct phx__dial_ops ops;
     struct phx__dial_limits limits;
@@ -35,12 +37,10 @@ struct phx__dial {
     struct phx__dial_slots slots; /* max_dials of them */
     struct phx__dial_start start;
     struct phx__ratelimit rate; /* of dials at addresses that others told */
-    uint64_t room_at;           /* no slot gives way before; UINT64_MAX: not known */
+    uint64_t room_at;           /* no slot gives way before; UINT64_MAX: when a dial has ended */
     uint32_t links;
-    uint32_t ask_timer;         /* PHX__TIMER_HUBS; PHX__NONE: nobody is asked for hubs */
-    struct phx__dial_queue {
-        uint32_t head, tail; /* targets that are due; PHX__NONE */
-    } queue[2];              /* what cannot wait; first dials of nodes that can be reached */
+    uint32_t timer;     /* PHX__TIMER_DIAL: when somebody is due, or may take its turn */
+    uint32_t ask_timer; /* PHX__TIMER_HUBS; PHX__NONE: nobody is asked for hubs */
     int listening;       /* this node can be dialled, so of two such nodes only one dials at first */
     int stopped;         /* closing: dial no more */
     const uint64_t *now; /* the owner's clock, which never runs backwards */
@@ -83,16 +83,17 @@ PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
 PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
 /* The node left or is forgotten: dial no more. phx__dial_down must come before its index is used again. */
 PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
-/* The addresses under which a node is dialled and how each fared; how many. */
-PHX_PRIVATE uint32_t phx__dial_look(const struct phx__dial *d, uint32_t node,
-                                    const struct phx__dial_addr **at);
-/* The same of the i-th hub; node: whom it stands for, PHX__NONE as long as nobody knows. 0: there is none. */
-PHX_PRIVATE uint32_t phx__dial_look_hub(const struct phx__dial *d, uint32_t i,
-                                        const struct phx__dial_addr **at, uint32_t *node);
+/* The i-th of the addresses under which a node is dialled, and how it fared; NULL: there are no more. */
+PHX_PRIVATE const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,
+                                                        struct phx_address *to);
+/* The same of a hub, by its number; node: whom it stands for, PHX__NONE as long as nobody knows. */
+PHX_PRIVATE const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial *d, uint32_t hub,
+                                                            uint32_t i, struct phx_address *to,
+                                                            uint32_t *node);
 /* Was the address of this dial never dialled before? */
 PHX_PRIVATE int phx__dial_is_first(const struct phx__dial *d, uint32_t slot);
 PHX_PRIVATE void phx__dial_stop(struct phx__dial *d);
-/* PHX__TIMER_DIAL fired with this argument. */
-PHX_PRIVATE void phx__dial_due(struct phx__dial *d, uint32_t arg);
+/* PHX__TIMER_DIAL fired. */
+PHX_PRIVATE void phx__dial_due(struct phx__dial *d);
 
 #endif

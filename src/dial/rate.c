@@ -20,32 +20,15 @@ static const struct phx__ratelimit_rule rate_address = { 30 * PHX__SECOND, 16 };
 static const struct phx__ratelimit_rule rate_host = { 125 * PHX__MS, 128 };
 static const struct phx__ratelimit_rule rate_all = { 15625, 1024 };
 
-PHX__COLD static uint64_t rate_wait(const struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)
+PHX__COLD uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx_address *a,
+                                       uint64_t now)
 {
     uint64_t most = phx__ratelimit_wait(l, PHX__RATELIMIT_ALL, &rate_all, now);
-    uint64_t wait = phx__ratelimit_wait(l, phx__ratelimit_key(l, a, 1), &rate_address, now);
 
-    most = wait > most ? wait : most;
+    most = PHX__MAX(phx__ratelimit_wait(l, phx__ratelimit_key(l, a, 1), &rate_address, now), most);
     if (phx__addr_is_local(a))
         return most;
-    wait = phx__ratelimit_wait(l, phx__ratelimit_key(l, a, 0), &rate_host, now);
-    return wait > most ? wait : most;
-}
-
-uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const struct phx__dial_addr *at, uint32_t count,
-                             unsigned which, uint64_t now)
-{
-    uint64_t first = UINT64_MAX, wait;
-    struct phx_address a;
-
-    for (uint32_t i = 0; i < count; i++) {
-        if ((which & 1u << i) == 0)
-            continue;
-        phx__dial_addr_address(at, i, &a);
-        if ((wait = rate_wait(l, &a, now)) < first)
-            first = wait;
-    }
-    return first == UINT64_MAX ? 0 : first;
+    return PHX__MAX(phx__ratelimit_wait(l, phx__ratelimit_key(l, a, 0), &rate_host, now), most);
 }
 
 PHX__COLD void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now)

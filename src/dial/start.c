@@ -6,17 +6,16 @@
  * before: with 64 dials at once a hundred processes on two cores need half a second until each has had its
  * turn, and what they say waits for several turns of the hub.
  *
- * So above a few known nodes (`above`) a start is *paced*. A node that can be reached is first dialled when
- * there is time for it:
+ * So above a few known nodes a start is *paced*. A node that can be reached is first dialled when there is
+ * time for it, those to whom somebody sends before the others:
  *
- *   - While nodes are being heard of, or messages are under way, each node begins one such dial in
- *     START_EACH_US for each node that it knows: a thousand in a second by all of them, which leaves the
- *     processors to the others. Those to whom somebody sends come first. After a moment without news all
- *     are taken to be known.
- *   - Else the next dial begins when one has ended. The window of dials at once begins low, since one or two
- *     a node keep all processors busy. It grows by one with each link that came quickly, and halves with one
- *     that came slowly, as TCP does with segments: where the processor is the bottleneck, more dials at once
- *     only last longer, until they time out and start over. */
+ *   - While there are news, that is while nodes are being heard of or messages go out, come in or are relayed
+ *     here, whosever they are, each node begins one such dial in START_EACH_US for each node that it knows: a
+ *     thousand in a second by all of them, which leaves the processors to the others.
+ *   - After a moment without news the next dial begins when one has ended. The window of dials at once begins
+ *     low, since one or two a node keep all processors busy. It grows by one with each link that came
+ *     quickly, and halves with one that came slowly, as TCP does with segments: where the processor is the
+ *     bottleneck, more dials at once only last longer, until they time out and start over. */
 #include "dial/start.h"
 
 #define START_EACH_US PHX__MS
@@ -36,38 +35,22 @@
 #define START_SLOW_TIMES 2u
 #define START_SLOW_US (20 * PHX__MS)
 
-PHX__COLD void phx__dial_start_init(struct phx__dial_start *s, uint32_t above)
+PHX__COLD void phx__dial_start_init(struct phx__dial_start *s)
 {
-    memset(s, 0, sizeof *s);
-    s->above = above;
-    s->window = START_WINDOW;
-    s->quickest = UINT64_MAX / 4;
-}
-
-PHX__COLD int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known)
-{
-    return s->above != 0 && known > s->above;
-}
-
-/* When the news are over, if none comes until then. */
-PHX__COLD static uint64_t start_quiet_at(const struct phx__dial_start *s, uint32_t known)
-{
-    uint64_t lull = START_LULL_US + START_LULL_PAIR_US * known * known;
-
-    return s->learnt_at + PHX__MIN(lull, START_LULL_MOST_US);
+    *s = (struct phx__dial_start){ .window = START_WINDOW, .quickest = UINT64_MAX / 4 };
 }
 
 /* Fewer dials that count than the window are under way: now; or when one of them stops counting. */
 static uint64_t start_window_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
                                 uint64_t now)
 {
+    const struct phx__dial_slot *slot;
     uint64_t next = UINT64_MAX;
-    uint32_t k, count = 0;
+    uint32_t count = 0;
 
-    for (k = 0; k < slots->count; k++) {
-        const struct phx__dial_slot *slot = &slots->at[k];
+    for (slot = slots->at; slot < slots->at + slots->count; slot++) {
         uint64_t until = slot->since + (slot->answered ? START_STUCK_US : START_SILENT_US);
-        if (slot->target == PHX__NONE || now >= until)
+        if (now >= until)
             continue;
         count++;
         next = PHX__MIN(until, next);
@@ -75,14 +58,14 @@ static uint64_t start_window_at(const struct phx__dial_start *s, const struct ph
     return count < s->window ? now : next;
 }
 
-uint64_t phx__dial_start_room_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
-                                 uint32_t known, int busy, uint64_t now)
+PHX__COLD uint64_t phx__dial_start_room_at(struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                                           uint32_t known, int busy, uint64_t now)
 {
-    uint64_t turn = s->began_at + known * START_EACH_US, quiet = start_quiet_at(s, known);
+    uint64_t lull = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_MOST_US), turn;
 
-    if (now < turn && (busy || now < quiet))
-        return busy ? turn : PHX__MIN(turn, quiet);
-    return start_window_at(s, slots, now);
+    s->news_at = busy ? now : s->news_at;
+    turn = PHX__MIN(s->began_at + known * START_EACH_US, s->news_at + lull);
+    return now < turn ? turn : start_window_at(s, slots, now);
 }
 
 PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now)

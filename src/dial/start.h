@@ -4,21 +4,18 @@
 #include "dial/slot.h"
 
 struct phx__dial_start {
-    uint32_t above;     /* a start is paced above this many known nodes; 0: never */
     uint32_t window;    /* dials at once */
     uint64_t slowed_at; /* when the window was last halved */
     uint64_t quickest;  /* the least that a link took from dial to up */
-    uint64_t learnt_at; /* when a node was last heard of for the first time */
+    uint64_t news_at;   /* when a node was last heard of for the first time, or messages were under way */
     uint64_t began_at;  /* when a dial last began */
 };
 
-PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s, uint32_t above);
-PHX_PRIVATE int phx__dial_start_is_paced(const struct phx__dial_start *s, uint32_t known);
+PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s);
 /* In a paced start, when a node that can be reached may be dialled for the first time: now, or look again
  * later; UINT64_MAX: when a dial has ended. busy: messages are under way. */
-PHX_PRIVATE uint64_t phx__dial_start_room_at(const struct phx__dial_start *s,
-                                             const struct phx__dial_slots *slots, uint32_t known, int busy,
-                                             uint64_t now);
+PHX_PRIVATE uint64_t phx__dial_start_room_at(struct phx__dial_start *s, const struct phx__dial_slots *slots,
+                                             uint32_t known, int busy, uint64_t now);
 /* A link came this long after its dial. most: of the window. */
 PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now);
 

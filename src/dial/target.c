@@ -1,10 +1,10 @@
 /* target.c - the hubs and nodes that may be dialled. A node that may not be is only counted. */
 
-/* A target with one address costs some 110 bytes: its rounds, its timer, how each address fared. Beyond
- * the full mesh nearly all are never dialled, and of them only is kept that they have addresses.
- * ops.addresses tells them from the cards when somebody sends to the node, when it becomes a pick, or when so
- * many others are gone that all may be dialled. A target that finds no memory then is tried again with the
- * next of these events. Without ops.addresses every node has its target at once.
+/* A target with one address costs some 130 bytes: its rounds, its timers, how each address fared. The
+ * addresses of a node are in its card, from where ops.addresses tells them for each dial; a hub has its own.
+ * Beyond the full mesh nearly all are never dialled, and of them only is kept that they have addresses. Such
+ * a node gets its target when somebody sends to it, when it becomes a pick, or when so many others are gone
+ * that all may be dialled. A target that finds no memory then is tried again with the next of these events.
  *
  * Picks come from rendezvous hashing: every node orders all others by a hash of the pair and picks the first
  * few. That needs no talk, stays as it is when others come and go, and differs from node to node. */
@@ -73,27 +73,58 @@ PHX__COLD static uint32_t target_next_pick(const struct phx__dial_targets *ts)
 
 /* ---- Targets */
 
+static size_t target_size(int hub, uint32_t count)
+{
+    return count * (sizeof(struct phx__dial_addr) + (hub ? sizeof(struct phx_address) : 0));
+}
+
+PHX__COLD const struct phx_address *phx__dial_target_place(const struct phx__dial_target *t, uint32_t i)
+{
+    return (const struct phx_address *)(const void *)(t->at + t->count) + i;
+}
+
+PHX__COLD void phx__dial_target_strip(struct phx__dial_targets *ts, struct phx__dial_target *t)
+{
+    phx__mem_put(ts->mem, t->at, target_size(t->hub, t->count));
+}
+
+/* One more free target, and its timers, which it keeps. PHX_ENOMEM. */
+PHX__COLD static int target_make(struct phx__dial_targets *ts)
+{
+    uint32_t i = ts->count, due, turn;
+
+    if (phx__mem_grow(ts->mem, &ts->at, &ts->capacity, i + 1, sizeof *ts->at) != 0
+        || phx__timer_new(&ts->due, PHX__TIMER_DIAL, i, &due) != 0)
+        return PHX_ENOMEM;
+    if (phx__timer_new(&ts->turns, PHX__TIMER_DIAL, i, &turn) != 0) {
+        phx__timer_drop(&ts->due, due);
+        return PHX_ENOMEM;
+    }
+    PHX_ASSERT(due == i && turn == i);
+    ts->at[i] = (struct phx__dial_target){ .node = PHX__NONE };
+    ts->free = ts->count++;
+    return 0;
+}
+
 PHX__COLD struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
                                               const struct phx_address *a, uint32_t n)
 {
-    uint32_t i = ts->free != PHX__NONE ? ts->free : ts->count, timer;
-    struct phx__dial_addr *at;
     struct phx__dial_target *t;
+    struct phx__dial_addr *at;
+    uint32_t i;
+    int hub = node == PHX__NONE;
 
-    if (phx__mem_grow(ts->mem, &ts->at, &ts->capacity, i + 1, sizeof *ts->at) != 0
-        || (at = phx__dial_addr_new(ts->mem, a, n)) == NULL)
+    if ((ts->free == PHX__NONE && target_make(ts) != 0)
+        || (at = phx__mem_zero(ts->mem, target_size(hub, n))) == NULL)
         return NULL;
-    if (phx__timer_new(ts->timers, PHX__TIMER_DIAL, i, &timer) != 0) {
-        phx__dial_addr_free(ts->mem, at, n);
-        return NULL;
-    }
+    for (i = 0; i < n; i++)
+        at[i] = (struct phx__dial_addr){ .key = phx__dial_addr_key(ts->rate, &a[i]), .slot = PHX__NONE };
+    if (hub)
+        memcpy(at + n, a, n * sizeof *a);
+    i = ts->free;
     t = &ts->at[i];
-    if (i == ts->count)
-        ts->count++;
-    else
-        ts->free = t->after;
-    *t = (struct phx__dial_target){ .at = at, .count = (uint8_t)n, .in_use = 1, .hub = node == PHX__NONE,
-                                    .node = node, .timer = timer };
+    ts->free = t->node;
+    *t = (struct phx__dial_target){ .at = at, .count = (uint8_t)n, .hub = (uint8_t)hub, .node = node };
     if (!t->hub)
         ts->nodes[node].target = i + 1;
     return t;
@@ -118,6 +149,23 @@ PHX__COLD struct phx__dial_target *phx__dial_target_of(const struct phx__dial_ta
     return target != 0 && target != PHX__DIAL_LATENT ? &ts->at[target - 1] : NULL;
 }
 
+PHX__COLD void phx__dial_target_addresses(const struct phx__dial_targets *ts,
+                                          const struct phx__dial_target *t,
+                                          struct phx_address out[PHX__DIAL_ADDRESSES])
+{
+    struct phx_address all[PHX__DIAL_ADDRESSES];
+    uint32_t n = t->hub ? 0 : ts->addresses(ts->ctx, t->node, all), i;
+
+    memset(out, 0, PHX__DIAL_ADDRESSES * sizeof *out);
+    if (t->hub)
+        memcpy(out, phx__dial_target_place(t, 0), t->count * sizeof *out);
+    for (uint32_t k = 0; k < n; k++) {
+        i = phx__dial_addr_index(t->at, t->count, phx__dial_addr_key(ts->rate, &all[k]));
+        if (i != PHX__NONE)
+            out[i] = all[k];
+    }
+}
+
 PHX__COLD uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
                                struct phx__dial_target *out[PHX__DIAL_HUBS + 1])
 {
@@ -137,7 +185,7 @@ PHX__COLD int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node
     struct phx__dial_node *of = &ts->nodes[node];
     uint32_t known = ts->known + !of->linked;
 
-    if (ts->addresses != NULL && known > mesh && !of->wanted && !target_is_good(ts, node)) {
+    if (known > mesh && !of->wanted && !target_is_good(ts, node)) {
         of->target = PHX__DIAL_LATENT;
         ts->latent++;
     } else if (phx__dial_target_new(ts, node, a, n) == NULL) {
@@ -179,10 +227,8 @@ PHX__COLD int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t m
 
 PHX__COLD void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t)
 {
-    phx__timer_drop(ts->timers, t->timer);
-    phx__dial_addr_free(ts->mem, t->at, t->count);
-    memset(t, 0, sizeof *t);
-    t->after = ts->free;
+    phx__dial_target_strip(ts, t);
+    *t = (struct phx__dial_target){ .node = ts->free };
     ts->free = (uint32_t)(t - ts->at);
 }
 

@@ -10,16 +10,16 @@
 /* In struct phx__dial_node: it has addresses, and no target yet. */
 #define PHX__DIAL_LATENT UINT32_MAX
 
-struct phx__dial_target {      /* a hub, or a node that may be dialled */
-    struct phx__dial_addr *at; /* in the order in which they are tried */
+struct phx__dial_target { /* a hub, or a node that may be dialled */
+    /* In the order in which they are tried. Behind a hub's are the addresses; a node's are in its card. NULL:
+     * this target is free. */
+    struct phx__dial_addr *at;
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
-    uint8_t in_use, hub, round, queued, verdict; /* queued: in which queue, and 1 */
+    uint8_t hub, round, verdict;
     uint8_t fresh;                 /* not dialled yet */
-    uint32_t node;                 /* PHX__NONE for a hub nobody knows yet */
+    uint32_t node;                 /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
     uint16_t failures, duplicates; /* rounds in a row that ended so */
-    uint32_t timer;                /* when to begin a round or try the next address */
-    uint32_t before, after;        /* in the queue; a free target: after is the next free one */
 };
 
 struct phx__dial_node { /* what is known of a node besides its addresses */
@@ -38,10 +38,13 @@ struct phx__dial_pick {
 struct phx__dial_targets {
     struct phx__mem *mem;
     struct phx__ids *ids;
-    struct phx__timers *timers;
+    const struct phx__ratelimit *rate; /* knows the key of an address */
     phx *ctx;
     uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out); /* see struct phx__dial_ops */
     struct phx__dial_target *at; /* hubs and nodes alike */
+    /* A target's handle in both is its index. */
+    struct phx__timers due;   /* when to begin a round or try the next address */
+    struct phx__timers turns; /* due, but it can wait for its turn: in this order */
     uint32_t count, capacity, free;
     struct phx__dial_node *nodes; /* by node */
     uint32_t node_capacity;
@@ -60,6 +63,14 @@ PHX_PRIVATE struct phx__dial_target *phx__dial_target_new(struct phx__dial_targe
 /* A node without addresses gets some, but no target while nobody needs one. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node,
                                        const struct phx_address *a, uint32_t n, uint32_t mesh);
+/* The addresses of a target, each where `at` has it; one that is no more: without a family. */
+PHX_PRIVATE void phx__dial_target_addresses(const struct phx__dial_targets *ts,
+                                            const struct phx__dial_target *t,
+                                            struct phx_address out[PHX__DIAL_ADDRESSES]);
+/* Address i of a hub. */
+PHX_PRIVATE const struct phx_address *phx__dial_target_place(const struct phx__dial_target *t, uint32_t i);
+/* Gives back what was kept of its addresses. */
+PHX_PRIVATE void phx__dial_target_strip(struct phx__dial_targets *ts, struct phx__dial_target *t);
 /* At rest, and none any more. */
 PHX_PRIVATE void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t);
 /* A node that had addresses has none any more. If it was a pick, the target of the next best, or NULL. */

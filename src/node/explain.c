@@ -74,22 +74,14 @@ PHX__COLD static void explain_tried(struct phx__text *t, int trying, uint64_t at
         phx__node_text_put(t, "tried %t ms ago: %s\n", at, phx_strerror(error));
 }
 
-/* Of a node that was never to be dialled its card tells the addresses. */
 PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__dial_addr *at = NULL, untried = { .slot = PHX__NONE };
-    struct phx_address a[PHX__CARD_ADDRESSES];
-    uint32_t i, count = phx__dial_look(&p->dial, node, &at);
+    const struct phx__dial_addr *at;
+    struct phx_address a;
 
-    if (count == 0 && node < p->dial.targets.node_capacity
-        && p->dial.targets.nodes[node].target == PHX__DIAL_LATENT)
-        count = phx__node_addresses((void *)p, node, a);
-    for (i = 0; i < count; i++) {
-        const struct phx__dial_addr *one = at != NULL ? &at[i] : &untried;
-        if (at != NULL)
-            phx__dial_addr_address(at, i, &a[i]);
-        phx__node_text_put(t, "address: %a, ", &a[i]);
-        explain_tried(t, one->slot != PHX__NONE, one->tried_at, one->error);
+    for (uint32_t i = 0; (at = phx__dial_look(&p->dial, node, i, &a)) != NULL; i++) {
+        phx__node_text_put(t, "address: %a, ", &a);
+        explain_tried(t, at->slot != PHX__NONE, at->tried_at, at->error);
     }
 }
 
@@ -105,19 +97,19 @@ PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint3
 
 PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
 {
-    const struct phx__dial_addr *at = NULL;
-    uint32_t hub, i, count, node = PHX__NONE;
+    const struct phx__dial_addr *at;
+    struct phx_address a;
+    uint32_t node = PHX__NONE;
     size_t n = 0;
 
     if (p == NULL || (out == NULL && capacity > 0))
         return 0;
-    for (hub = 0; (count = phx__dial_look_hub(&p->dial, hub, &at, &node)) > 0; hub++)
-        for (i = 0; i < count; i++) {
+    for (uint32_t hub = 0; phx__dial_look_hub(&p->dial, hub, 0, &a, &node) != NULL; hub++)
+        for (uint32_t i = 0; (at = phx__dial_look_hub(&p->dial, hub, i, &a, &node)) != NULL; i++) {
             if (n++ >= capacity)
                 continue;
-            *out = (struct phx_hub){ .tried_us = at[i].tried_at,
-                                     .error = at[i].slot != PHX__NONE ? PHX_EAGAIN : at[i].error };
-            phx__dial_addr_address(at, i, &out->address);
+            *out = (struct phx_hub){ .address = a, .tried_us = at->tried_at,
+                                     .error = at->slot != PHX__NONE ? PHX_EAGAIN : at->error };
             if (node < p->ids.size) {
                 out->peer = p->ids.at[node];
                 out->linked = phx__node_link(p, node) != NULL;

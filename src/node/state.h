@@ -141,6 +141,7 @@ struct phx__step {
     uint64_t began, asked, each;
     uint32_t granted; /* callbacks since it was asked */
     uint32_t told;    /* on_node so far, ever */
+    uint64_t passed;  /* messages, when dial last asked */
     int timed, slow;  /* began is of this step; the next step times the first one, too */
     struct phx__log log;
 };

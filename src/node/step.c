@@ -402,7 +402,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
         phx__route_advert_times(&p->route, p->now);
         phx__node_dead_due(p);
         break;
-    case PHX__TIMER_DIAL: phx__dial_due(&p->dial, arg); break;
+    case PHX__TIMER_DIAL: phx__dial_due(&p->dial); break;
     case PHX__TIMER_HUBS:
         if (phx__dial_lacks_hubs(&p->dial) && !p->step.free_later)
             p->cfg.on_need_hubs(p, PHX__USER(p));

@@ -8,7 +8,11 @@
 
 static int wiring_busy(phx *p)
 {
-    return p->post.pending.count > 0 || p->post.transit.bytes > 0;
+    const struct phx__post_counters *c = &p->post.counters;
+    uint64_t passed = c->messages_in + c->messages_out + c->relayed_frames, before = p->step.passed;
+
+    p->step.passed = passed;
+    return passed != before || p->post.pending.count > 0 || p->post.transit.bytes > 0;
 }
 
 PHX__COLD static void wiring_silent(phx *p, uint32_t node, uint64_t us)
@@ -295,24 +299,23 @@ static int wiring_distance(phx *p, uint32_t node)
 /* What came of the addresses that are known: the last thing that went wrong, or PHX_EAGAIN. */
 PHX__COLD static int wiring_why(phx *p, uint32_t node)
 {
-    const struct phx__dial_addr *at = NULL;
-    uint32_t i, count;
+    const struct phx__dial_addr *at;
+    struct phx_address a;
+    uint32_t i;
     uint64_t last = 0;
     int why = p->dial.links >= p->cfg.max_links ? PHX_ELIMIT : PHX_EAGAIN;
 
     if (node == PHX__SELF || phx__node_link(p, node) != NULL)
         return 0;
-    if ((count = phx__dial_look(&p->dial, node, &at)) == 0)
-        return PHX_ENOTFOUND;
-    for (i = 0; i < count; i++) {
-        if (at[i].slot != PHX__NONE)
+    for (i = 0; (at = phx__dial_look(&p->dial, node, i, &a)) != NULL; i++) {
+        if (at->slot != PHX__NONE)
             return PHX_EAGAIN;
-        if (at[i].error == 0 || at[i].tried_at < last)
+        if (at->error == 0 || at->tried_at < last)
             continue;
-        last = at[i].tried_at;
-        why = at[i].error;
+        last = at->tried_at;
+        why = at->error;
     }
-    return why;
+    return i == 0 ? PHX_ENOTFOUND : why;
 }
 
 static void wiring_traced(phx *p, const struct phx_trace *t)

@@ -41,8 +41,8 @@ struct rig {
     int refuse;            /* each dial fails at once so; 0: under way */
     uint16_t fail_port;    /* or only this port's, with PHX_EREFUSED */
     uint32_t wrong;        /* what must never happen did */
-    struct phx_address said[128][4]; /* by node: what phx__dial_set_addrs was last told */
-    uint32_t said_count[128];
+    struct phx_address said[2048][4]; /* by node: what phx__dial_set_addrs was last told */
+    uint32_t said_count[2048];
 };
 
 static inline int rig_dial(phx *ctx, uint32_t slot, uint32_t expect, const struct phx_address *to)
@@ -102,7 +102,9 @@ static inline uint32_t rig_addresses(phx *ctx, uint32_t node, struct phx_address
 
 static inline int rig_says(struct rig *r, uint32_t node, const struct phx_address *a, uint32_t count)
 {
-    memcpy(r->said[node], a, count * sizeof *a);
+    check(node < PHX__COUNT(r->said) && count <= PHX__COUNT(r->said[0]), "there is room for what is said");
+    if (count > 0)
+        memcpy(r->said[node], a, count * sizeof *a);
     r->said_count[node] = count;
     return phx__dial_set_addrs(&r->d, node, a, count);
 }
@@ -123,7 +125,7 @@ static inline void rig_id(struct phx__rnd *dice, struct phx_id *id)
 static inline int rig_init(struct rig *r, uint32_t max_links, uint32_t full_mesh, uint32_t max_dials,
                            uint64_t seed)
 {
-    struct phx__dial_ops ops = { NULL, rig_dial, rig_abandon, rig_busy, NULL };
+    struct phx__dial_ops ops = { NULL, rig_dial, rig_abandon, rig_busy, rig_addresses };
     struct phx__dial_limits limits = { 0, 0, 0, RETRY_MIN, RETRY_MAX, 0 };
     struct phx_alloc alloc;
     struct phx_id self;
@@ -192,7 +194,7 @@ static inline void rig_run(struct rig *r, uint64_t until)
         if (phx__timer_pop(&r->timers, r->now, &kind, &arg) != 1)
             continue;
         if (kind != PHX__TIMER_HUBS) {
-            phx__dial_due(&r->d, arg);
+            phx__dial_due(&r->d);
         } else if (phx__dial_lacks_hubs(&r->d)) {
             r->asked++;
             r->asked_at = r->now;
@@ -283,7 +285,7 @@ static inline uint32_t rig_known(struct rig *r)
     uint32_t node = rig_node(r);
     struct phx_address a = v4(node, 7000);
 
-    check(phx__dial_set_addrs(&r->d, node, &a, 1) == 0, "addresses");
+    check(rig_says(r, node, &a, 1) == 0, "addresses");
     return node;
 }
 
@@ -299,29 +301,33 @@ static inline int rig_hub(struct rig *r, uint32_t host)
 static inline void rig_check(struct rig *r)
 {
     const struct phx__dial *d = &r->d;
-    uint32_t i, k, open = 0, linked = 0, known = 0, queued = 0, latent = 0, wrong = 0;
+    uint32_t i, k, open = 0, linked = 0, known = 0, late = 0, latent = 0, wrong = 0;
     uint32_t mesh = d->limits.full_mesh < d->limits.max_links ? d->limits.full_mesh : d->limits.max_links;
 
     for (i = 0; i < d->targets.count; i++) {
         const struct phx__dial_target *t = &d->targets.at[i];
         uint32_t mine = 0;
-        if (!t->in_use)
+        uint64_t due, turn;
+        if (t->at == NULL)
             continue;
         for (k = 0; k < t->count; k++)
             mine += t->at[k].slot != PHX__NONE;
         open += mine;
-        queued += t->queued != 0;
+        due = phx__timer_at(&d->targets.due, i);
+        turn = phx__timer_at(&d->targets.turns, i);
         wrong += mine != t->open;
         wrong += !t->round && (mine > 0 || t->untried != 0);
         wrong += t->round && mine == 0 && t->untried == 0;
-        /* Whoever has something to try has a timer or a place in the queue. */
-        wrong += t->untried != 0 && !t->queued && phx__timer_at(&r->timers, t->timer) == UINT64_MAX;
+        /* Whoever has something to try has a time or a turn, and not both. */
+        wrong += t->untried != 0 && due == UINT64_MAX && turn == UINT64_MAX;
+        wrong += due != UINT64_MAX && turn != UINT64_MAX;
+        late += phx__timer_next(&r->timers) > PHX__MAX(due, r->now);
         if (t->node != PHX__NONE && t->node < d->targets.node_capacity && d->targets.nodes[t->node].linked)
-            wrong += t->round || t->queued;
+            wrong += t->round || due != UINT64_MAX || turn != UINT64_MAX;
         else if (!d->stopped
                  && (t->hub || (d->links < d->limits.max_links && d->targets.known <= mesh)))
             /* And nobody who should be linked is at rest. */
-            wrong += !t->round && !t->queued && phx__timer_at(&r->timers, t->timer) == UINT64_MAX;
+            wrong += !t->round && due == UINT64_MAX && turn == UINT64_MAX;
     }
     for (i = 0; i < d->targets.node_capacity; i++) {
         linked += d->targets.nodes[i].linked != 0;
@@ -334,9 +340,8 @@ static inline void rig_check(struct rig *r)
     }
     wrong += open != r->open_count || open > d->limits.max_dials;
     wrong += linked != d->links || known != d->targets.known || latent != d->targets.latent;
-    /* Whoever waits either waits for an slot or is called at once. */
-    wrong += queued > 0 && open < d->limits.max_dials && phx__timer_next(&r->timers) > r->now;
-    wrong += (queued > 0) != (d->queue[0].head != PHX__NONE || d->queue[1].head != PHX__NONE);
+    /* Whoever is due either waits for a slot or is called in time. */
+    wrong += late > 0 && open < d->limits.max_dials;
     r->wrong += wrong;
 }
 

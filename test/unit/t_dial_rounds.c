@@ -159,7 +159,7 @@ static uint64_t first_dial(const struct phx_id *self, const struct phx_id *other
     r->ids.at[PHX__SELF] = *self;
     phx__id_add(&r->ids, other, &node);
     r->d.listening = listening;
-    phx__dial_set_addrs(&r->d, node, &a, 1);
+    rig_says(r, node, &a, 1);
     wait = rig_wait(r);
     rig_free(r);
     return wait;
@@ -202,10 +202,10 @@ static void test_dialled_by_peer(void)
     uint32_t a = rig_node(r), b = rig_node(r), c;
     struct phx_address at = v4(1, 1);
 
-    ok(phx__dial_set_addrs(&r->d, a, &at, 0) == 0 && rig_wait(r) == UINT64_MAX,
+    ok(rig_says(r, a, &at, 0) == 0 && rig_wait(r) == UINT64_MAX,
        "no addresses, no dial");
     rig_up(r, PHX__NONE, b);
-    phx__dial_set_addrs(&r->d, b, &at, 1);
+    rig_says(r, b, &at, 1);
     ok(rig_wait(r) == UINT64_MAX, "linked before its addresses came: no dial");
     c = rig_known(r);
     rig_pass(r, 0);
@@ -220,7 +220,7 @@ static void test_dialled_by_peer(void)
     phx__dial_down(&r->d, c);
     phx__dial_down(&r->d, 77);
     rig_check(r);
-    ok(phx__dial_set_addrs(&r->d, PHX__SELF, &at, 1) == 0 && r->d.targets.known == 2,
+    ok(rig_says(r, PHX__SELF, &at, 1) == 0 && r->d.targets.known == 2,
        "a node does not know itself");
     rig_free(r);
 }
@@ -235,7 +235,7 @@ static void test_silent_last(void)
 
     for (i = 0; i < 3; i++)
         a[i] = v4(1000 + i, 7000);
-    phx__dial_set_addrs(&r->d, node, a, 3);
+    rig_says(r, node, a, 3);
     rig_pass(r, 600 * MS);
     ok(r->open_count == 3, "all three race");
     while (r->open_count > 0)
@@ -356,7 +356,7 @@ static void test_self(void)
     a[0] = v4(1, 1);
     a[1] = v4(2, 2);
     a[2] = v4(3, 3);
-    phx__dial_set_addrs(&r->d, node, a, 2);
+    rig_says(r, node, a, 2);
     rig_pass(r, 0);
     rig_fail(r, r->last.slot, PHX_ESELF);
     for (i = 0; i < 12; i++) {
@@ -364,12 +364,12 @@ static void test_self(void)
         selves += r->last.to.port == 1;
         rig_fail(r, r->last.slot, PHX_EREFUSED);
         if (i == 4)
-            phx__dial_set_addrs(&r->d, node, a, 3);
+            rig_says(r, node, a, 3);
         if (i == 8)
-            phx__dial_set_addrs(&r->d, node, a, 2);
+            rig_says(r, node, a, 2);
     }
     ok(selves == 0, "not dialled again soon");
-    phx__dial_set_addrs(&r->d, node, a, 1);
+    rig_says(r, node, a, 1);
     rig_check(r);
     rig_news(r, node);
     rig_check(r);
@@ -464,7 +464,7 @@ static void test_unproved(void)
     a[0] = v4(1, 1);
     a[1] = v4(2, 2);
     a[2] = v4(3, 3);
-    phx__dial_set_addrs(&r->d, node, a, 3);
+    rig_says(r, node, a, 3);
     for (round = 0; round < 3; round++) {
         rig_wait(r);
         rig_fail(r, r->last.slot, PHX_EDUPLICATE);
@@ -500,7 +500,7 @@ static void test_next_life(void)
         uint64_t wait;
         a[0] = v4(1, 1);
         a[1] = v4(2, 2);
-        phx__dial_set_addrs(&r->d, node, a, how == 2 ? 2 : 1);
+        rig_says(r, node, a, how == 2 ? 2 : 1);
         rig_wait(r);
         if (how < 3)
             phx__dial_meet(&r->d, r->last.slot, how == 0 ? other : PHX__NONE);
@@ -593,10 +593,10 @@ static void test_courtesy_again(void)
         r = rig_new(10, 64, seed);
         node = rig_node(r);
         r->d.listening = 1;
-        phx__dial_set_addrs(&r->d, node, a, 1);
+        rig_says(r, node, a, 1);
         rig_wait(r);
         rig_fail(r, r->last.slot, PHX_EKEY);
-        phx__dial_set_addrs(&r->d, node, a, 2);
+        rig_says(r, node, a, 2);
         wait = rig_wait(r);
         first += wait <= 20 * MS;
         late += wait > 15 * MS && wait <= 20 * MS;
@@ -688,20 +688,18 @@ static void test_too_soon(void)
     node = rig_node(r);
     a[0] = v4(1, 1);
     a[1] = v4(2, 2);
-    check(phx__dial_set_addrs(&r->d, node, a, 2) == 0, "two addresses");
+    check(rig_says(r, node, a, 2) == 0, "two addresses");
     for (i = 0; i < 2; i++) {
         rig_wait(r);
         rig_fail(r, r->last.slot, phx__addr_equal(&r->last.to, &a[0]) ? PHX_ESELF : PHX_EREFUSED);
     }
-    check(phx__dial_set_addrs(&r->d, node, a, 1) == 0, "of which one is left");
+    check(rig_says(r, node, a, 1) == 0, "of which one is left");
     wait = rig_wait(r);
     ok(wait >= 9 * RETRY_MAX, "so it does if another address, whose turn was sooner, is gone: %u s",
        (unsigned)(wait / SECOND));
     rig_check(r);
     rig_free(r);
     r = rig_mesh(10, 0, 64, 8);
-    r->d.targets.addresses = rig_addresses;
-    r->d.targets.ctx = (void *)r;
     node = rig_node(r);
     r->said[node][0] = v4(9, 9);
     check(rig_says(r, node, r->said[node], 1) == 0, "known");

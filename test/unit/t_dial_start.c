@@ -16,7 +16,7 @@ static struct rig *rig_many(uint64_t seed)
     struct rig *r = rig_new(100, 64, seed);
     uint32_t i;
 
-    r->d.start.above = 8;
+    r->d.limits.start_above = 8;
     r->d.start.began_at = r->now; /* a hub was dialled */
     for (i = 0; i < 20; i++)
         (void)rig_reached(r);
@@ -132,15 +132,15 @@ static void test_start_turns(void)
      * so a dial in 80 ms; about half are its own, and nobody dials it. */
     struct rig *r = rig_new(100, 64, 49);
     uint8_t own[128] = { 0 };
-    uint32_t i, node, timer, left = 0, early = 0;
+    uint32_t i, node, target, left = 0, early = 0;
     uint64_t begin = r->now;
 
-    r->d.start.above = 8;
+    r->d.limits.start_above = 8;
     r->d.listening = r->busy = r->answers = 1;
     for (i = 0; i < 80; i++) {
         node = rig_reached(r);
-        timer = phx__dial_target_of(&r->d.targets, node)->timer;
-        own[node] = phx__timer_at(&r->timers, timer) == r->now;
+        target = (uint32_t)(phx__dial_target_of(&r->d.targets, node) - r->d.targets.at);
+        own[node] = phx__timer_at(&r->d.targets.due, target) == r->now;
         left += own[node];
         phx__dial_want(&r->d, node);
     }
@@ -194,18 +194,24 @@ static void test_start_gives_way(void)
 
 static void test_start_lull(void)
 {
-    /* Goal: news are over 2 ms and a microsecond for each pair after the last, but after 200 ms at most. */
+    /* Goal: news are over 2 ms and a microsecond for each pair after the last, but after 200 ms at most; and
+     * messages are news. Method: 443 nodes and more; a message 100 ms after the last. */
     struct phx__dial_slots none = { 0 };
     struct phx__dial_start s;
     uint64_t at[4];
     uint32_t i;
 
-    phx__dial_start_init(&s, 8);
-    s.began_at = s.learnt_at = SECOND;
+    phx__dial_start_init(&s);
+    s.began_at = s.news_at = SECOND;
     for (i = 0; i < 4; i++)
         at[i] = phx__dial_start_room_at(&s, &none, i < 3 ? 443 + i : 100000, 0, SECOND) - SECOND;
     ok(at[0] == 2 * MS + 443 * 443 && at[1] == 2 * MS + 444 * 444, "for 443 and 444 nodes");
     ok(at[2] == 200 * MS && at[3] == 200 * MS, "for 445 it would be more than 200 ms, and is not");
+    (void)phx__dial_start_room_at(&s, &none, 443, 1, SECOND + 100 * MS);
+    ok(phx__dial_start_room_at(&s, &none, 443, 0, SECOND + 298 * MS) == SECOND + 102 * MS + 443 * 443,
+       "a message after 100 ms: as long after that");
+    ok(phx__dial_start_room_at(&s, &none, 443, 1, SECOND + 300 * MS) == SECOND + 443 * MS,
+       "with messages all the time one dial in 443 ms");
 }
 
 static void test_start_window(void)
@@ -216,7 +222,7 @@ static void test_start_window(void)
     struct phx__dial_start s;
     uint32_t i;
 
-    phx__dial_start_init(&s, 8);
+    phx__dial_start_init(&s);
     phx__dial_start_learn(&s, 5 * MS, 64, SECOND);
     ok(s.window == 3 && s.quickest == 5 * MS, "the quickest so far");
     phx__dial_start_learn(&s, slow, 64, SECOND);

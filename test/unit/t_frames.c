@@ -336,6 +336,32 @@ static void test_lent(void)
     known_end(&k);
 }
 
+static void test_busy(void)
+{
+    /* Goal: dialling gives way to messages that are only relayed here, also when they are gone already. */
+    struct phx__data d = { .epoch = 1, .number = 5, .size = 8 };
+    struct phx__link *l, *other;
+    struct known k;
+
+    known_begin(&k, 0, 1000);
+    l = known_link(&k, 1);
+    other = known_link(&k, 2);
+    k.takes = SIZE_MAX;
+    known_steps(&k, 5);
+    d.target = other->id;
+    d.source = l->id;
+    ok(k.p->dial.ops.busy(k.p) == 0, "nothing was said");
+    begin_saying();
+    phx__wire_data_put(&w, &d, PHX__DATA_LAST, 8);
+    phx__buf_put_bytes(&w, "8 bytes.", 8);
+    says(&k, l);
+    known_steps(&k, 3);
+    check(k.p->post.transit.bytes == 0 && k.p->post.pending.count == 0, "it is gone");
+    ok(k.p->dial.ops.busy(k.p) == 1, "a message has passed");
+    ok(k.p->dial.ops.busy(k.p) == 0, "and none since that was asked");
+    known_end(&k);
+}
+
 static void test_summary(void)
 {
     /* Goal: a SUMMARY of 1,690 nodes is one frame, of one node more it is two. */
@@ -395,6 +421,7 @@ int main(void)
     test_updates();
     test_reserved();
     test_lent();
+    test_busy();
     test_summary();
     test_patient();
     return test_end();
