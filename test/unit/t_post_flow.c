@@ -314,7 +314,7 @@ static void test_comes_back(void)
     w->frozen = 0;
     turns(w, 10, 1000);
     ok(w->got == 20 && no_errors(w), "%d of 20 have arrived 10 ms later", w->got);
-    ok(n->post.counters.dropped + w->node[1].post.counters.dropped == 0, "none went round until it was dropped");
+    ok(n->post.counters.dropped + w->node[1].post.counters.dropped == 0, "none went round until its end");
     ok(settle(w) && world_free(w), "no byte leaked");
 }
 
