@@ -85,7 +85,7 @@
 /* Ten answers, each of which gives broken_us: a route that comes back at all has come back by then. */
 #define DETECT_PUT_OFF 10u
 
-static uint64_t detect_sum(uint64_t a, uint64_t b)
+PHX__APART static uint64_t detect_sum(uint64_t a, uint64_t b)
 {
     const uint64_t never = UINT64_MAX - 1; /* as a timer; UINT64_MAX itself would stop it */
 
@@ -109,7 +109,7 @@ struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32
     return node < d->capacity ? &d->at[node] : NULL;
 }
 
-struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
+PHX__APART struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
 {
     uint32_t place = node < d->capacity ? d->at[node].link : 0;
 

@@ -319,7 +319,7 @@ uint32_t phx__node_calls(phx *p, int share)
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
-struct phx__link *phx__node_link(const phx *p, uint32_t node)
+PHX__APART struct phx__link *phx__node_link(const phx *p, uint32_t node)
 {
     if (node >= p->peers.capacity || p->peers.at[node].link == PHX__NONE)
         return NULL;
