@@ -1899,6 +1899,8 @@ PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint3
 PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
                               uint64_t now);
 PHX_PRIVATE void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now);
+/* Asks the next hop to a neighbour that was lost for its newer number: it comes if that node lives. */
+PHX_PRIVATE void phx__route_beat_silent(struct phx__route *r, uint32_t node);
 
 /* Frames from a neighbour, decoded. 0; PHX_ENOMEM, PHX_ELIMIT: it was dropped, and a digest will show it. */
 PHX_PRIVATE int phx__route_entry(struct phx__route *r, uint32_t nbr, const struct phx__entry *e,
@@ -10342,7 +10344,8 @@ PHX__COLD void phx__link_close(struct phx__link_set *s, struct phx__link *l, int
  * which is a look at each neighbour. Until then no way to it is passed on, as who offers one may only be
  * late to notice, and beats do not say what our neighbourhood is: the other side may settle before us, or
  * after. Who told one end of a way that proved good, as that end names the loss to all, tells the other end
- * of the way back; not before, as that end may be dead.
+ * of the way back; not before, as that end may be dead. If the link fell silent, our new next hop is asked
+ * whether that node lives (phx__route_beat_silent): its answer to a suspicion may have been lost with the link.
  *
  * If all are told, neighbours learn of it one by one, and each names to the others whom it lost. In between
  * two neighbourhoods differ by known nodes, and all the rest of them is still known to be the same: it was
@@ -12089,6 +12092,16 @@ void phx__route_beat_due(struct phx__route *r, uint64_t now)
             n->disagreed = 2;
     }
     r->pace.owed = 0;
+}
+
+void phx__route_beat_silent(struct phx__route *r, uint32_t node)
+{
+    const struct phx__dest *d = phx__route_dest(r, node);
+
+    if (d == NULL || d->hops == PHX__UNREACHABLE || phx__route_nbr(r, node) != NULL || d->seq >= PHX__SEQ_MAX)
+        return;
+    r->counters.requests_out++;
+    r->ops.request(r->ops.ctx, d->next, node, d->seq + 1, r->hop_limit);
 }
 
 /* ======== src/route/summary.c ======== */
@@ -23413,6 +23426,8 @@ PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     phx__dial_down(&p->dial, l->peer);
+    if (reason == PHX_ETIMEDOUT) /* if it is there by another way, this one lost what was sent */
+        phx__route_beat_silent(&p->route, l->peer);
     if (reason == PHX_ELIMIT && p->links.up > 0) /* one who is alone comes again soon */
         phx__dial_rest(&p->dial, l->peer);
     phx__node_dead_note(p, l->peer);

@@ -395,6 +395,7 @@ routing() {
     sim SCENARIO=launch_start NODES=65
     sim SCENARIO=launch_large NODES=129
     sim SCENARIO=launch_chaos NODES=40 SEEDS=40
+    sim SCENARIO=flaky_path NODES=4 SEED=3
     sim SCENARIO=crash_loop NODES=5
     sim SCENARIO=came_and_left NODES=5
     sim SCENARIO=come_and_go NODES=13

@@ -555,6 +555,29 @@ static void test_lost(void)
     end();
 }
 
+static void test_confirm(void)
+{
+    /* Goal: whether a lost neighbour lives is asked of its new next hop, and of nobody if there is none. */
+    begin();
+    for (uint32_t rank = 1; rank <= 3; rank++)
+        up(rank);
+    tell(1, 3, 2, 1);
+    down(3);
+    hear();
+    phx__route_beat_silent(r, node_of(3));
+    phx__route_beat_silent(r, node_of(2)); /* is a neighbour */
+    phx__route_beat_silent(r, node_of(9)); /* is not known */
+    hear();
+    ok(said[NOTE_REQUEST] == 1, "one request: %u", said[NOTE_REQUEST]);
+    tell(1, 3, 3, PHX__UNREACHABLE);
+    host_flush(h);
+    hear();
+    phx__route_beat_silent(r, node_of(3));
+    hear();
+    ok(said[NOTE_REQUEST] == 0, "and none where there is no way");
+    end();
+}
+
 static void test_fit(void)
 {
     /* Goal: what many nodes needed is given back when they are forgotten. */
@@ -936,6 +959,7 @@ int main(void)
     test_far();
     test_forget();
     test_lost();
+    test_confirm();
     test_fit();
     test_runs();
     test_one_run();
