@@ -2710,7 +2710,7 @@ struct phx__flow_open {
 };
 
 struct phx__flow_rtt {
-    int timing; /* the frame `number` was emitted once, at `at` */
+    int timing; /* the frame `number` was emitted once, at `at`; 2: a wait for an ack began since */
     uint64_t number, at, smoothed;
 };
 
@@ -4328,7 +4328,7 @@ void *phx__mem_zero(struct phx__mem *m, size_t size)
     return p;
 }
 
-void phx__mem_put(struct phx__mem *m, void *p, size_t size)
+PHX__APART void phx__mem_put(struct phx__mem *m, void *p, size_t size)
 {
     if (p == NULL)
         return;
@@ -4886,10 +4886,10 @@ int phx__timer_pop(struct phx__timers *t, uint64_t now, int *kind, uint32_t *arg
 
 /* Written to be short and plainly right, and after that for the start of a mesh: each end of a link hashes
  * some 12 blocks for the two proofs of its hello, and hundreds of processes may start hundreds of links each
- * on the same few processors. Unrolled by eight it does 450 MB/s, which makes 2 us an end; the plain loop
- * took three times that. The two blocks that only depend on the key are hashed once for each key and not once
- * for each proof (link/hello.c). No table is indexed by secret bytes and no branch depends on them, so its
- * timing tells only how much was hashed.
+ * on the same few processors. The plain loop over variables takes 2 us an end; unrolled by eight it would be
+ * a tenth faster, and four times as much code. The two blocks that only depend on the key are hashed once
+ * for each key and not once for each proof (link/hello.c). No table is indexed by secret bytes and no branch
+ * depends on them, so its timing tells only how much was hashed.
  *
  * It wipes nothing from the stack: the node's configuration holds the key anyway. Names are those of FIPS
  * 180-4, 6.2.2. */
@@ -4932,32 +4932,25 @@ static void sha_schedule(uint32_t w[64], const uint8_t *p)
     }
 }
 
-/* One round, with the names of the standard. Where the standard moves each variable on by one (h = g, g = f,
- * ... b = a) the next round gets them under other names, and after eight rounds each has its own again. */
-#define SHA_ROUND(a, b, c, d, e, f, g, h, i)                                                          \
-    do {                                                                                              \
-        t1 = h + (sha_rotate(e, 6) ^ sha_rotate(e, 11) ^ sha_rotate(e, 25)) + (g ^ (e & (f ^ g)))     \
-             + sha_k[i] + w[i];                                                                       \
-        t2 = (sha_rotate(a, 2) ^ sha_rotate(a, 13) ^ sha_rotate(a, 22)) + ((a & b) | (c & (a | b)));  \
-        d += t1;                                                                                      \
-        h = t1 + t2;                                                                                  \
-    } while (0)
-
+/* The names of the variables are those of the standard. */
 static void sha_compress(uint32_t state[8], const uint8_t *p)
 {
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5],
-             g = state[6], h = state[7], w[64], t1, t2;
+             g = state[6], h = state[7], w[64];
 
     sha_schedule(w, p);
-    for (int i = 0; i < 64; i += 8) {
-        SHA_ROUND(a, b, c, d, e, f, g, h, i);
-        SHA_ROUND(h, a, b, c, d, e, f, g, i + 1);
-        SHA_ROUND(g, h, a, b, c, d, e, f, i + 2);
-        SHA_ROUND(f, g, h, a, b, c, d, e, i + 3);
-        SHA_ROUND(e, f, g, h, a, b, c, d, i + 4);
-        SHA_ROUND(d, e, f, g, h, a, b, c, i + 5);
-        SHA_ROUND(c, d, e, f, g, h, a, b, i + 6);
-        SHA_ROUND(b, c, d, e, f, g, h, a, i + 7);
+    for (int i = 0; i < 64; i++) {
+        uint32_t t1 = h + (sha_rotate(e, 6) ^ sha_rotate(e, 11) ^ sha_rotate(e, 25)) + (g ^ (e & (f ^ g)))
+                      + sha_k[i] + w[i];
+        uint32_t t2 = (sha_rotate(a, 2) ^ sha_rotate(a, 13) ^ sha_rotate(a, 22)) + ((a & b) | (c & (a | b)));
+        h = g;
+        g = f;
+        f = e;
+        e = d + t1;
+        d = c;
+        c = b;
+        b = a;
+        a = t1 + t2;
     }
     state[0] += a;
     state[1] += b;
@@ -12882,7 +12875,7 @@ int phx__route_advert_changed(struct phx__route *r, uint32_t *node)
 /* Ten answers, each of which gives broken_us: a route that comes back at all has come back by then. */
 #define DETECT_PUT_OFF 10u
 
-static uint64_t detect_sum(uint64_t a, uint64_t b)
+PHX__APART static uint64_t detect_sum(uint64_t a, uint64_t b)
 {
     const uint64_t never = UINT64_MAX - 1; /* as a timer; UINT64_MAX itself would stop it */
 
@@ -12906,7 +12899,7 @@ struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32
     return node < d->capacity ? &d->at[node] : NULL;
 }
 
-struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
+PHX__APART struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
 {
     uint32_t place = node < d->capacity ? d->at[node].link : 0;
 
@@ -16806,6 +16799,8 @@ void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
 {
     o->path.waited = waited;
     o->rto_at = now + PHX__MIN(o->rto - waited, FLOW_RTO_LOOK);
+    if (waited == 0 && o->rtt.timing)
+        o->rtt.timing = 2;
 }
 
 void phx__post_flow_pop(struct phx__flow_out *o)
@@ -16835,10 +16830,13 @@ static uint64_t flow_patience(uint64_t rtt)
 
 uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now)
 {
-    uint64_t rtt = 0;
+    uint64_t rtt = 0, asked = now - (o->rto_at - PHX__MIN(o->rto, FLOW_RTO_LOOK)); /* so long ago */
 
     if (o->rtt.timing && o->base > o->rtt.number) {
         rtt = now - o->rtt.at;
+        /* Soon after a question it is that which was answered, and the wait before was no round trip. */
+        if (o->rtt.timing == 2 && o->path.waited == 0 && asked <= flow_patience(o->rtt.smoothed))
+            rtt = asked;
         o->rtt.timing = 0;
         o->rtt.smoothed = o->rtt.smoothed == 0 ? rtt : (7 * o->rtt.smoothed + rtt) / 8;
     }
@@ -16849,6 +16847,7 @@ uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t
     /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->path.asks = 0;
+    o->rtt.timing = o->rtt.timing != 0; /* the next wait is not for an answer */
     o->rto = flow_patience(o->rtt.smoothed);
     o->path.waited = 0;
     o->rto_at = o->flying > 0 ? now + PHX__MIN(o->rto, FLOW_RTO_LOOK) : PHX__NEVER;
@@ -22280,7 +22279,7 @@ uint32_t phx__node_calls(phx *p, int share)
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
-struct phx__link *phx__node_link(const phx *p, uint32_t node)
+PHX__APART struct phx__link *phx__node_link(const phx *p, uint32_t node)
 {
     if (node >= p->peers.capacity || p->peers.at[node].link == PHX__NONE)
         return NULL;

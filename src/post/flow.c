@@ -433,6 +433,8 @@ void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
 {
     o->path.waited = waited;
     o->rto_at = now + PHX__MIN(o->rto - waited, FLOW_RTO_LOOK);
+    if (waited == 0 && o->rtt.timing)
+        o->rtt.timing = 2;
 }
 
 void phx__post_flow_pop(struct phx__flow_out *o)
@@ -462,10 +464,13 @@ static uint64_t flow_patience(uint64_t rtt)
 
 uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now)
 {
-    uint64_t rtt = 0;
+    uint64_t rtt = 0, asked = now - (o->rto_at - PHX__MIN(o->rto, FLOW_RTO_LOOK)); /* so long ago */
 
     if (o->rtt.timing && o->base > o->rtt.number) {
         rtt = now - o->rtt.at;
+        /* Soon after a question it is that which was answered, and the wait before was no round trip. */
+        if (o->rtt.timing == 2 && o->path.waited == 0 && asked <= flow_patience(o->rtt.smoothed))
+            rtt = asked;
         o->rtt.timing = 0;
         o->rtt.smoothed = o->rtt.smoothed == 0 ? rtt : (7 * o->rtt.smoothed + rtt) / 8;
     }
@@ -476,6 +481,7 @@ uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t
     /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->path.asks = 0;
+    o->rtt.timing = o->rtt.timing != 0; /* the next wait is not for an answer */
     o->rto = flow_patience(o->rtt.smoothed);
     o->path.waited = 0;
     o->rto_at = o->flying > 0 ? now + PHX__MIN(o->rto, FLOW_RTO_LOOK) : PHX__NEVER;

@@ -168,6 +168,8 @@ static void test_backstop(void)
     w->ack_loss = 0;
     turns(w, 2000, 1000);
     ok(w->token[2].count == 1 && n->post.counters.retransmitted == 0, "a lost ack: nothing is sent twice");
+    ok(n->post.usual_rtt < 100 * PHX__MS, "and the wait before the question was no round trip: %u us",
+       (unsigned)n->post.usual_rtt);
     /* A gap. */
     n->post.counters.retransmitted = 0;
     for (i = 3; i <= 10; i++) {
