@@ -614,7 +614,7 @@ PHX_PRIVATE int phx__wire_parse(const uint8_t *data, size_t size, struct phx__fr
 
 /* Begins a frame at the writer's end; the return value goes to phx__wire_end, which fills in the size. */
 PHX_PRIVATE size_t phx__wire_begin(struct phx__writer *w, int type, int flags, int hops);
-PHX_PRIVATE void phx__wire_end(struct phx__writer *w, size_t start);
+#define phx__wire_end(w, start) phx__wire_end_head(w, start, 0)
 /* The same if `more` bytes of the frame follow from a block of their own. */
 PHX_PRIVATE void phx__wire_end_head(struct phx__writer *w, size_t start, size_t more);
 
@@ -4079,7 +4079,7 @@ PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is
 PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
 /* One line for the host, which gets it where other callbacks are: a room must not be called while it logs. */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
-PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is */
+PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is, if anything */
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
@@ -6182,11 +6182,6 @@ void phx__wire_end_head(struct phx__writer *w, size_t start, size_t more)
     phx__buf_store_u32(w->data + start, (uint32_t)(rest + more));
 }
 
-void phx__wire_end(struct phx__writer *w, size_t start)
-{
-    phx__wire_end_head(w, start, 0);
-}
-
 int phx__wire_is_honest(uint64_t incarnation, uint32_t seq)
 {
     return incarnation <= PHX__INCARNATION_MAX && seq <= PHX__SEQ_MAX;
@@ -6508,6 +6503,10 @@ void phx__wire_data_cast_line(const struct phx__wire_cast *c, const struct phx__
 
 /* ---- ACK */
 
+static const struct phx__field wire_ack[] = {
+    PHX__BYTES(phx__ack, target), PHX__BYTES(phx__ack, source), PHX__NUMBER(phx__ack, epoch),
+    PHX__NUMBER(phx__ack, next), PHX__NUMBER(phx__ack, window),
+};
 static const struct phx__field wire_ack_tell[] = {
     PHX__NUMBER(phx__ack, tell), PHX__NUMBER(phx__ack, tell_epoch), PHX__NUMBER(phx__ack, tell_next),
     PHX__NUMBER(phx__ack, tell_seen),
@@ -6526,11 +6525,7 @@ void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int
 
     flags |= wire_ack_flags(a);
     start = phx__wire_begin(w, PHX__ACK, flags, hops);
-    phx__buf_put_bytes(w, &a->target, sizeof a->target);
-    phx__buf_put_bytes(w, &a->source, sizeof a->source);
-    phx__buf_put_u64(w, a->epoch);
-    phx__buf_put_u64(w, a->next);
-    phx__buf_put_u32(w, a->window);
+    phx__wire_put_fields(w, PHX__TABLE(wire_ack), a);
     if (a->return_count > 0) {
         phx__buf_put_u32(w, a->return_base);
         phx__buf_put_u16(w, a->return_count);
@@ -6592,11 +6587,7 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
     memset(a, 0, sizeof *a);
     if (phx__wire_open(f, PHX__ACK, &r) != 0)
         return PHX_EPROTO;
-    phx__buf_get_copy(&r, &a->target, sizeof a->target);
-    phx__buf_get_copy(&r, &a->source, sizeof a->source);
-    a->epoch = phx__buf_get_u64(&r);
-    a->next = phx__buf_get_u64(&r);
-    a->window = phx__buf_get_u32(&r);
+    phx__wire_get_fields(&r, PHX__TABLE(wire_ack), a);
     if ((f->flags & PHX__ACK_RETURNS) != 0) {
         a->return_base = phx__buf_get_u32(&r);
         a->return_count = phx__buf_get_u16(&r);
@@ -10344,8 +10335,9 @@ PHX__COLD void phx__link_close(struct phx__link_set *s, struct phx__link *l, int
  * which is a look at each neighbour. Until then no way to it is passed on, as who offers one may only be
  * late to notice, and beats do not say what our neighbourhood is: the other side may settle before us, or
  * after. Who told one end of a way that proved good, as that end names the loss to all, tells the other end
- * of the way back; not before, as that end may be dead. If the link fell silent, our new next hop is asked
- * whether that node lives (phx__route_beat_silent): its answer to a suspicion may have been lost with the link.
+ * of the way back; not before, as that end may be dead. If a link fell silent, our new next hop is asked
+ * whether that node lives (phx__route_beat_silent): its answer to a suspicion may have been lost with the
+ * link.
  *
  * If all are told, neighbours learn of it one by one, and each names to the others whom it lost. In between
  * two neighbourhoods differ by known nodes, and all the rest of them is still known to be the same: it was
@@ -22133,6 +22125,8 @@ void phx__node_log_tell(phx *p)
     char lines[sizeof p->step.log.lines];
     size_t size, at;
 
+    if (p->step.log.used == 0 && p->step.log.omitted == 0)
+        return;
     base_log_renew(p);
     size = p->step.log.used;
     memcpy(lines, p->step.log.lines, size);
@@ -23328,6 +23322,12 @@ PHX__COLD static void links_drop_slot(phx *p, struct phx__link *l)
     phx__mem_put(&p->mem, l, sizeof *l);
 }
 
+static void links_shut(phx *p, int handle)
+{
+    if (handle >= 0)
+        phx__node_os(p)->close(p->os.world, handle);
+}
+
 /* A link around a fresh handle, which nobody watches yet; the handle is closed on failure. */
 PHX__COLD static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link_state state,
                       struct phx__link **out)
@@ -23345,7 +23345,7 @@ PHX__COLD static int links_open(phx *p, int handle, int dialer, int secure, enum
     }
     if (l != NULL)
         links_drop_slot(p, l);
-    phx__node_os(p)->close(p->os.world, handle);
+    links_shut(p, handle);
     return err;
 }
 
@@ -23526,9 +23526,8 @@ PHX__COLD void phx__node_links_free(phx *p)
     s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
     for (uint32_t i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
-        phx__node_os(p)->close(p->os.world, at->handle);
-        if (companion->handle >= 0)
-            phx__node_os(p)->close(p->os.world, companion->handle);
+        links_shut(p, at->handle);
+        links_shut(p, companion->handle);
     }
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
@@ -23648,7 +23647,7 @@ PHX__COLD static int links_open_listener(phx *p, uint32_t slot, int handle)
     if (err == 0 && (err = phx__node_os(p)->watch(p->os.world, handle, PHX_READ)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
-        phx__node_os(p)->close(p->os.world, handle);
+        links_shut(p, handle);
         return err;
     }
     p->listeners.at[slot].handle = handle;
@@ -23778,7 +23777,7 @@ PHX__COLD static int links_open_stream(phx *p, int handle, const struct phx__def
     if (err == 0)
         err = (int)phx__node_record_note(p, PHX__NOTE_FIT, phx__os_adopt(&p->own.world, handle), NULL, 0);
     if (err != 0) {
-        phx__node_os(p)->close(p->os.world, handle);
+        links_shut(p, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
         l->address = h->to;
@@ -23805,8 +23804,7 @@ PHX__COLD static void links_dial_other(phx *p, const struct phx__deferred_dial *
     phx__node_record_note(p, PHX__NOTE_STREAM, handle, NULL, 0);
     /* The callback may have closed the node, or freed it. */
     if (p->links.deferred[i].attempt == PHX__NONE || p->step.free_later) {
-        if (handle >= 0)
-            phx__node_os(p)->close(p->os.world, handle);
+        links_shut(p, handle);
         return;
     }
     if ((err = handle < 0 ? handle : links_open_stream(p, handle, h)) == 0)
@@ -24729,12 +24727,6 @@ PHX__COLD int phx__node_wiring_open(phx *p)
 /* Predictions end so long after wait(): other nodes of a host that steps rarely would seem dead. */
 #define STEP_PREDICTED_TIME (5 * PHX__MS)
 
-static void step_tell_log(phx *p)
-{
-    if (p->step.log.used > 0 || p->step.log.omitted > 0)
-        phx__node_log_tell(p);
-}
-
 /* ---- What is ready --------------------------------------------------------------------------- */
 
 /* The link that should be ready now, or NULL. A host that sleeps until one link is ready learns twice which:
@@ -24824,7 +24816,7 @@ static void step_wait(phx *p)
     n = phx__node_record_wait(p, ready, STEP_READY_MOST);
     for (i = 0; i < n; i++) {
         slot = phx__node_links_ready(p, ready[i].handle, ready[i].events);
-        step_tell_log(p);
+        phx__node_log_tell(p);
     }
     step_learn_order(p, n == 1 && ready->events == PHX_READ ? slot : PHX__NONE);
     p->step.more |= n == STEP_READY_MOST;
@@ -24844,7 +24836,7 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
             p->step.woken = 0, phx__os_wake_drain(&p->own.world);
         else
             phx__node_links_ready(p, fds[i].fd, events);
-        step_tell_log(p);
+        phx__node_log_tell(p);
     }
 }
 
@@ -25133,7 +25125,7 @@ static void step_timers(phx *p)
 
     for (i = 0; i < STEP_TIMERS && in_time && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++) {
         step_timer(p, kind, arg);
-        step_tell_log(p);
+        phx__node_log_tell(p);
         if (p->step.told != told)
             in_time = step_may_tell(p, 1);
         told = p->step.told;
@@ -25252,7 +25244,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->step.spare_uses = p->mem.spare_uses;
         phx__timer_set(&p->timers, p->step.spare_timer, p->now + STEP_SPARE_TIME);
     }
-    step_tell_log(p);
+    phx__node_log_tell(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->step.more |= (p->route.changed.count | (unsigned)p->route.pace.urgent) != 0;
     p->step.active = 0;

@@ -160,6 +160,8 @@ void phx__node_log_tell(phx *p)
     char lines[sizeof p->step.log.lines];
     size_t size, at;
 
+    if (p->step.log.used == 0 && p->step.log.omitted == 0)
+        return;
     base_log_renew(p);
     size = p->step.log.used;
     memcpy(lines, p->step.log.lines, size);

@@ -55,6 +55,12 @@ PHX__COLD static void links_drop_slot(phx *p, struct phx__link *l)
     phx__mem_put(&p->mem, l, sizeof *l);
 }
 
+static void links_shut(phx *p, int handle)
+{
+    if (handle >= 0)
+        phx__node_os(p)->close(p->os.world, handle);
+}
+
 /* A link around a fresh handle, which nobody watches yet; the handle is closed on failure. */
 PHX__COLD static int links_open(phx *p, int handle, int dialer, int secure, enum phx__link_state state,
                       struct phx__link **out)
@@ -72,7 +78,7 @@ PHX__COLD static int links_open(phx *p, int handle, int dialer, int secure, enum
     }
     if (l != NULL)
         links_drop_slot(p, l);
-    phx__node_os(p)->close(p->os.world, handle);
+    links_shut(p, handle);
     return err;
 }
 
@@ -253,9 +259,8 @@ PHX__COLD void phx__node_links_free(phx *p)
     s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
     for (uint32_t i = 0; i < (uint32_t)p->listeners.count; i++) {
         const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
-        phx__node_os(p)->close(p->os.world, at->handle);
-        if (companion->handle >= 0)
-            phx__node_os(p)->close(p->os.world, companion->handle);
+        links_shut(p, at->handle);
+        links_shut(p, companion->handle);
     }
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
@@ -375,7 +380,7 @@ PHX__COLD static int links_open_listener(phx *p, uint32_t slot, int handle)
     if (err == 0 && (err = phx__node_os(p)->watch(p->os.world, handle, PHX_READ)) != 0)
         phx__map_del(&p->links.handles, (uint64_t)handle);
     if (err != 0) {
-        phx__node_os(p)->close(p->os.world, handle);
+        links_shut(p, handle);
         return err;
     }
     p->listeners.at[slot].handle = handle;
@@ -505,7 +510,7 @@ PHX__COLD static int links_open_stream(phx *p, int handle, const struct phx__def
     if (err == 0)
         err = (int)phx__node_record_note(p, PHX__NOTE_FIT, phx__os_adopt(&p->own.world, handle), NULL, 0);
     if (err != 0) {
-        phx__node_os(p)->close(p->os.world, handle);
+        links_shut(p, handle);
     } else if ((err = links_open(p, handle, 1, p->cfg.tls, PHX__LINK_DIALING, &l)) == 0) {
         l->attempt = h->attempt;
         l->address = h->to;
@@ -532,8 +537,7 @@ PHX__COLD static void links_dial_other(phx *p, const struct phx__deferred_dial *
     phx__node_record_note(p, PHX__NOTE_STREAM, handle, NULL, 0);
     /* The callback may have closed the node, or freed it. */
     if (p->links.deferred[i].attempt == PHX__NONE || p->step.free_later) {
-        if (handle >= 0)
-            phx__node_os(p)->close(p->os.world, handle);
+        links_shut(p, handle);
         return;
     }
     if ((err = handle < 0 ? handle : links_open_stream(p, handle, h)) == 0)

@@ -259,6 +259,10 @@ void phx__wire_data_cast_line(const struct phx__wire_cast *c, const struct phx__
 
 /* ---- ACK */
 
+static const struct phx__field wire_ack[] = {
+    PHX__BYTES(phx__ack, target), PHX__BYTES(phx__ack, source), PHX__NUMBER(phx__ack, epoch),
+    PHX__NUMBER(phx__ack, next), PHX__NUMBER(phx__ack, window),
+};
 static const struct phx__field wire_ack_tell[] = {
     PHX__NUMBER(phx__ack, tell), PHX__NUMBER(phx__ack, tell_epoch), PHX__NUMBER(phx__ack, tell_next),
     PHX__NUMBER(phx__ack, tell_seen),
@@ -277,11 +281,7 @@ void phx__wire_data_put_ack(struct phx__writer *w, const struct phx__ack *a, int
 
     flags |= wire_ack_flags(a);
     start = phx__wire_begin(w, PHX__ACK, flags, hops);
-    phx__buf_put_bytes(w, &a->target, sizeof a->target);
-    phx__buf_put_bytes(w, &a->source, sizeof a->source);
-    phx__buf_put_u64(w, a->epoch);
-    phx__buf_put_u64(w, a->next);
-    phx__buf_put_u32(w, a->window);
+    phx__wire_put_fields(w, PHX__TABLE(wire_ack), a);
     if (a->return_count > 0) {
         phx__buf_put_u32(w, a->return_base);
         phx__buf_put_u16(w, a->return_count);
@@ -343,11 +343,7 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
     memset(a, 0, sizeof *a);
     if (phx__wire_open(f, PHX__ACK, &r) != 0)
         return PHX_EPROTO;
-    phx__buf_get_copy(&r, &a->target, sizeof a->target);
-    phx__buf_get_copy(&r, &a->source, sizeof a->source);
-    a->epoch = phx__buf_get_u64(&r);
-    a->next = phx__buf_get_u64(&r);
-    a->window = phx__buf_get_u32(&r);
+    phx__wire_get_fields(&r, PHX__TABLE(wire_ack), a);
     if ((f->flags & PHX__ACK_RETURNS) != 0) {
         a->return_base = phx__buf_get_u32(&r);
         a->return_count = phx__buf_get_u16(&r);

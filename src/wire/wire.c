@@ -79,11 +79,6 @@ void phx__wire_end_head(struct phx__writer *w, size_t start, size_t more)
     phx__buf_store_u32(w->data + start, (uint32_t)(rest + more));
 }
 
-void phx__wire_end(struct phx__writer *w, size_t start)
-{
-    phx__wire_end_head(w, start, 0);
-}
-
 int phx__wire_is_honest(uint64_t incarnation, uint32_t seq)
 {
     return incarnation <= PHX__INCARNATION_MAX && seq <= PHX__SEQ_MAX;

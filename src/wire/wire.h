@@ -58,7 +58,7 @@ PHX_PRIVATE int phx__wire_parse(const uint8_t *data, size_t size, struct phx__fr
 
 /* Begins a frame at the writer's end; the return value goes to phx__wire_end, which fills in the size. */
 PHX_PRIVATE size_t phx__wire_begin(struct phx__writer *w, int type, int flags, int hops);
-PHX_PRIVATE void phx__wire_end(struct phx__writer *w, size_t start);
+#define phx__wire_end(w, start) phx__wire_end_head(w, start, 0)
 /* The same if `more` bytes of the frame follow from a block of their own. */
 PHX_PRIVATE void phx__wire_end_head(struct phx__writer *w, size_t start, size_t more);
 
