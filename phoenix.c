@@ -7448,7 +7448,7 @@ static int os_unpack(const union os_sockaddr *in, socklen_t size, struct phx_add
     }
 }
 
-static int os_local(void *world, int handle, struct phx_address *out)
+PHX__COLD static int os_local(void *world, int handle, struct phx_address *out)
 {
     union os_sockaddr a;
     socklen_t size = sizeof a;
@@ -7474,7 +7474,7 @@ static int os_prepare(int fd)
 
 /* Failures are ignored: these make a connection better, not possible, and some systems refuse them on one
  * that the peer has just closed. Phoenix gathers small frames itself, so Nagle could only delay. */
-void phx__os_tune(int fd, int family)
+PHX__COLD void phx__os_tune(int fd, int family)
 {
     int on = 1, room = OS_UNIX_BUFFER;
     unsigned int limit = OS_TCP_USER_TIMEOUT_MS;
@@ -7675,7 +7675,7 @@ static void os_unlink(struct os_world *w, int handle)
 
 /* The queue must forget the handle before it is closed: if a child of the host holds a copy, closing alone
  * does not remove it from epoll, and it would be reported under a number that means another one. */
-static void os_close(void *world, int handle)
+PHX__COLD static void os_close(void *world, int handle)
 {
     struct os_world *w = (struct os_world *)world;
     (void)phx__os_poll_watch(w, handle, 0);
@@ -7976,7 +7976,7 @@ static int os_file_error(int theirs)
     return err == PHX_EACCES || err == PHX_EMFILE ? err : PHX_EFILE;
 }
 
-long phx__os_read_file(const char *path, void *out, size_t capacity)
+PHX__COLD long phx__os_read_file(const char *path, void *out, size_t capacity)
 {
     unsigned char *to = (unsigned char *)out;
     size_t size = 0;
@@ -8240,7 +8240,7 @@ PHX__COLD int phx__os_samehost_dial(const struct phx_os *os, const struct phx_ad
 
 #else
 
-int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
+PHX__COLD int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
 {
     (void)os, (void)at, (void)handle;
     return PHX_ENOTSUP;
@@ -8252,7 +8252,7 @@ int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to,
     return PHX_ENOTSUP;
 }
 
-int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)
+PHX__COLD int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)
 {
     (void)os, (void)a;
     return 0;
@@ -10423,7 +10423,7 @@ int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem, const st
  * advert_drop_lapsed postpones the work, phx__route_up refuses the link. */
 /* include "route/table.h" */
 
-void phx__route_table_free(struct phx__route_table *t)
+PHX__COLD void phx__route_table_free(struct phx__route_table *t)
 {
     for (uint32_t i = 0; i < t->capacity; i++)
         phx__route_table_clear(t, i);
@@ -10504,7 +10504,7 @@ void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *
     d->advertised = NULL;
 }
 
-void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
+PHX__COLD void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
 {
     struct phx__dest *d = &t->at[node];
     uint32_t live = d->live;
@@ -10744,7 +10744,7 @@ int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, 
     return table_splice(t, d, at, end, out, n);
 }
 
-int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
+PHX__COLD int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
     int err = 0;
 
@@ -10805,7 +10805,7 @@ int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const
     return 0;
 }
 
-void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
+PHX__COLD void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 {
     if (d->card != NULL)
         phx__mem_put(t->mem, d->card, sizeof *d->card + d->card->size);
@@ -11104,7 +11104,7 @@ static struct phx__route_loss *route_loss(const struct phx__route *r, uint32_t n
 }
 
 /* Takes a node that all have lost out of a neighbourhood that is another than ours, or not known. */
-static void route_settle_other(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
+PHX__COLD static void route_settle_other(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
 {
     uint32_t but;
 
@@ -11115,7 +11115,7 @@ static void route_settle_other(struct phx__route *r, struct phx__route_nbr *n, u
 }
 
 /* A loss is settled, untold: no neighbourhood has that node from now on, ours nor any neighbour's. */
-static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
+PHX__COLD static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
 {
     uint32_t node = l->node;
     uint64_t hash = phx__id_hash(&r->ids->at[node]);
@@ -11139,7 +11139,7 @@ static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
 }
 
 /* It is back, or begins a new life, and nobody has a link with it as far as we know. */
-static void route_reborn(struct phx__route *r, uint32_t node)
+PHX__COLD static void route_reborn(struct phx__route *r, uint32_t node)
 {
     struct phx__route_loss *l = route_loss(r, node);
     uint32_t but;
@@ -11158,7 +11158,7 @@ static void route_reborn(struct phx__route *r, uint32_t node)
 }
 
 /* All are to be told of a loss: others are not without that node. */
-static void route_tell_loss(struct phx__route *r, struct phx__route_loss *l, uint64_t now)
+PHX__COLD static void route_tell_loss(struct phx__route *r, struct phx__route_loss *l, uint64_t now)
 {
     l->until = 0;
     r->table.at[l->node].pos = PHX__TABLE_FAR;
@@ -11167,7 +11167,7 @@ static void route_tell_loss(struct phx__route *r, struct phx__route_loss *l, uin
 }
 
 /* There is a way again to one that all had lost, we took it. So not all had: they are told all the same. */
-static void route_regained(struct phx__route *r, uint32_t node, uint64_t now)
+PHX__COLD static void route_regained(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__route_lost *lost = &r->lost;
 
@@ -11180,7 +11180,7 @@ static void route_regained(struct phx__route *r, uint32_t node, uint64_t now)
     route_tell_loss(r, &lost->at[lost->count++], now);
 }
 
-static void route_losses_due(struct phx__route *r, uint64_t now)
+PHX__COLD static void route_losses_due(struct phx__route *r, uint64_t now)
 {
     for (uint32_t i = r->lost.count; i-- > 0;) {
         struct phx__route_loss *l = &r->lost.at[i];
@@ -11353,7 +11353,7 @@ static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
 
 /* ---- This node's own number ------------------------------------------------------------------ */
 
-static void route_renew(struct phx__route *r, uint64_t incarnation, uint32_t seq)
+PHX__COLD static void route_renew(struct phx__route *r, uint64_t incarnation, uint32_t seq)
 {
     route_toggle(r, PHX__SELF);
     r->table.at[PHX__SELF].incarnation = incarnation;
@@ -11362,7 +11362,7 @@ static void route_renew(struct phx__route *r, uint64_t incarnation, uint32_t seq
 }
 
 /* Raises this node's number. A new life begins long before the numbers are used up. */
-static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
+PHX__COLD static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
 {
     if (seq > UINT32_MAX / 2) {
         route_renew(r, r->table.at[PHX__SELF].incarnation + 1, 0);
@@ -11372,7 +11372,7 @@ static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
 }
 
 /* Goes to a later life, as far as others would believe it; the rest of the way later. */
-static void route_rise(struct phx__route *r, uint64_t now)
+PHX__COLD static void route_rise(struct phx__route *r, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[PHX__SELF];
     uint64_t life = r->rise.to;
@@ -11393,7 +11393,7 @@ static void route_rise(struct phx__route *r, uint64_t now)
 
 /* An entry about this very node. A higher incarnation or number than ours is from a former life, or a lie;
  * a retraction at our own number, or a card that we never wrote, would stand for ever without an answer. */
-static void route_self_entry(struct phx__route *r, const struct phx__entry *e, uint64_t now)
+PHX__COLD static void route_self_entry(struct phx__route *r, const struct phx__entry *e, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[PHX__SELF];
 
@@ -11425,7 +11425,7 @@ static void route_count_offer(struct phx__route *r, uint32_t nbr, int by)
 }
 
 /* A new life of the owner voids the former one. The advertised hops stay, for the retraction that is due. */
-static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
+PHX__COLD static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
 
@@ -11652,7 +11652,7 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
 }
 
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
-static int route_relinked(struct phx__route *r, uint32_t nbr)
+PHX__COLD static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
     r->mem->looks += r->table.live_count;
     for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
@@ -11669,7 +11669,8 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
     return 0;
 }
 
-int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
+PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
+                            uint64_t now)
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
@@ -11732,7 +11733,7 @@ static uint32_t route_void(struct phx__route *r, uint32_t nbr, uint32_t node, in
     return 1;
 }
 
-void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
+PHX__COLD void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     struct phx__dest *d;
@@ -11809,7 +11810,7 @@ void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
     route_use(r, node, best, d->seq, d->hops, now);
 }
 
-int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
+PHX__COLD int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
 
@@ -11822,7 +11823,7 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
     return 1;
 }
 
-void phx__route_forget(struct phx__route *r, uint32_t node)
+PHX__COLD void phx__route_forget(struct phx__route *r, uint32_t node)
 {
     struct phx__route_loss *l = route_loss(r, node);
 
@@ -11895,9 +11896,9 @@ int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids *ids,
-                    struct phx__timers *timers, struct phx__rnd *rnd, int hop_limit, uint64_t incarnation,
-                    const struct phx__route_ops *ops)
+PHX__COLD int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids *ids,
+                              struct phx__timers *timers, struct phx__rnd *rnd, int hop_limit,
+                              uint64_t incarnation, const struct phx__route_ops *ops)
 {
     struct phx__dest *self;
 
@@ -11917,7 +11918,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     return 0;
 }
 
-void phx__route_free(struct phx__route *r)
+PHX__COLD void phx__route_free(struct phx__route *r)
 {
     for (uint32_t i = 0; i < r->nbr_count; i++)
         phx__route_gap_free(&r->nbrs[i].gap, r->mem);
@@ -11931,7 +11932,7 @@ void phx__route_free(struct phx__route *r)
     phx__mem_put(r->mem, r->rtt.told, r->rtt.capacity * sizeof *r->rtt.told);
 }
 
-int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now)
+PHX__COLD int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[PHX__SELF];
 
@@ -16480,7 +16481,7 @@ size_t phx__post_flow_payload(const struct phx__flow_record *r)
     return rest == 0 ? bytes : bytes - rest * phx__wire_data_more_head(phx__wire_data_flags(flow_frame(r)));
 }
 
-void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
+PHX__COLD void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
 {
     o->open.box = NULL;
     while (o->count > index) {
@@ -17718,7 +17719,7 @@ static size_t sched_window(const struct phx__post *p, uint32_t node)
 }
 
 /* The node's record is made again; or never, peer is NULL. */
-static void sched_drop_past(struct phx__post *p, uint32_t node, struct phx__post_peer *peer)
+PHX__COLD static void sched_drop_past(struct phx__post *p, uint32_t node, struct phx__post_peer *peer)
 {
     struct phx__post_past *past = p->nodes[node].past;
 
@@ -17824,7 +17825,7 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
 
 /* ---- Transit */
 
-static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
+PHX__COLD static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
 {
     sched_unlist(p, &peer->transit.source);
     p->transit.bytes -= peer->transit.queue.bytes;
@@ -18173,7 +18174,7 @@ void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
     }
 }
 
-void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
+PHX__COLD void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
 {
     sched_drop_transit(p, peer);
     sched_unlist(p, &peer->own);
@@ -18243,7 +18244,7 @@ void phx__post_sched_reborn(struct phx__post *p, uint32_t node)
     peer->life = ++p->lives;
 }
 
-void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch)
+PHX__COLD void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch)
 {
     phx__post_sched_drop_part(p, &peer->in);
     peer->in.state = PHX__FLOW_ALL;
@@ -18254,7 +18255,7 @@ void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, u
     peer->ack.stuck = 0;
 }
 
-void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
+PHX__COLD void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
 {
     PHX_ASSERT(phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
                && peer->waiters == NULL);
@@ -18873,8 +18874,8 @@ int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct 
 /* ---- Withdrawing */
 
 /* Marks the message at index, nothing of which was emitted, for the next sweep. */
-static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span,
-                         int result)
+PHX__COLD static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index,
+                                   uint32_t span, int result)
 {
     struct phx__message m;
 
@@ -19079,7 +19080,7 @@ PHX__COLD static void box_expire_flow(struct phx__post *p, struct phx__post_peer
 }
 
 /* Ends what is queued and expires until then. When the next one of the rest expires. */
-static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t until, int result)
+PHX__COLD static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t until, int result)
 {
     struct phx__queued *q = b->head, *next;
     uint64_t earliest = PHX__NEVER;
@@ -19097,7 +19098,7 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
     return earliest;
 }
 
-static void box_expire_held(struct phx__post *p)
+PHX__COLD static void box_expire_held(struct phx__post *p)
 {
     struct phx__post_peer *peer;
     uint64_t earliest = PHX__NEVER, at;
@@ -20070,7 +20071,7 @@ static void recv_fragment(struct phx__post *p, uint32_t node, const struct phx__
 
 /* The first messages of a node that starts may overtake the news that it exists. Its small frames wait for
  * that here, not for long. 1, or 0: there is no room. */
-static int recv_keep_early(struct phx__post *p, const uint8_t *frame, size_t size)
+PHX__COLD static int recv_keep_early(struct phx__post *p, const uint8_t *frame, size_t size)
 {
     struct phx__post_early *e = &p->recv.early;
 
@@ -20085,7 +20086,7 @@ static int recv_keep_early(struct phx__post *p, const uint8_t *frame, size_t siz
 }
 
 /* Those whose source is not known yet, or for which there is no time, are kept once more. */
-void phx__post_recv_early(struct phx__post *p)
+PHX__COLD void phx__post_recv_early(struct phx__post *p)
 {
     struct phx__post_early e = p->recv.early;
     struct phx__frame f;
@@ -20375,7 +20376,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
 
 /* The source says which flow is its own. Of one that this node has forgotten, or never saw in a life with the
  * same id, what was acknowledged is over: it goes on where that ends. */
-static void recv_told(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
+PHX__COLD static void recv_told(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
 {
     peer->key = 0;
     if (a->tell_epoch == peer->in.epoch && a->tell_next <= peer->in.next)
@@ -20650,9 +20651,9 @@ int phx__post_run(struct phx__post *p)
 
 /* ---- Life */
 
-int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
-                   struct phx__timers *timers, const struct phx__post_limits *limits,
-                   const struct phx__post_ops *ops)
+PHX__COLD int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
+                             struct phx__timers *timers, const struct phx__post_limits *limits,
+                             const struct phx__post_ops *ops)
 {
     *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
     p->boxes.expire_at = PHX__NEVER;
@@ -20676,7 +20677,7 @@ void phx__post_settle(struct phx__post *p)
             phx__post_sched_ack(p, p->nodes[i].peer);
 }
 
-void phx__post_free(struct phx__post *p)
+PHX__COLD void phx__post_free(struct phx__post *p)
 {
     uint64_t name;
 
@@ -24518,7 +24519,7 @@ static int wiring_is_adjacent(phx *p, uint32_t nbr, uint32_t other)
     return phx__route_advert_is_next_to(&p->route, nbr, other);
 }
 
-static int wiring_accuse(phx *p, uint32_t node, uint32_t accuser)
+PHX__COLD static int wiring_accuse(phx *p, uint32_t node, uint32_t accuser)
 {
     return phx__detect_rumour(&p->detect, node, accuser, p->now);
 }
@@ -24534,14 +24535,14 @@ static void wiring_refute(phx *p, uint32_t nbr, const struct phx__request *q)
     phx__route_request(&p->route, nbr, q, 1, p->now);
 }
 
-static void wiring_suspect(phx *p, uint32_t node)
+PHX__COLD static void wiring_suspect(phx *p, uint32_t node)
 {
     if (phx__route_dest(&p->route, node) != NULL)
         phx__node_log(p, PHX_LOG_INFO, "node %n: silent, asking around", node);
     phx__node_suspect_raise(&p->suspect, node, p->now);
 }
 
-static void wiring_lost(phx *p, uint32_t node)
+PHX__COLD static void wiring_lost(phx *p, uint32_t node)
 {
     phx__node_suspect_probe(&p->suspect, node);
 }

@@ -254,7 +254,7 @@ static int wiring_is_adjacent(phx *p, uint32_t nbr, uint32_t other)
     return phx__route_advert_is_next_to(&p->route, nbr, other);
 }
 
-static int wiring_accuse(phx *p, uint32_t node, uint32_t accuser)
+PHX__COLD static int wiring_accuse(phx *p, uint32_t node, uint32_t accuser)
 {
     return phx__detect_rumour(&p->detect, node, accuser, p->now);
 }
@@ -270,14 +270,14 @@ static void wiring_refute(phx *p, uint32_t nbr, const struct phx__request *q)
     phx__route_request(&p->route, nbr, q, 1, p->now);
 }
 
-static void wiring_suspect(phx *p, uint32_t node)
+PHX__COLD static void wiring_suspect(phx *p, uint32_t node)
 {
     if (phx__route_dest(&p->route, node) != NULL)
         phx__node_log(p, PHX_LOG_INFO, "node %n: silent, asking around", node);
     phx__node_suspect_raise(&p->suspect, node, p->now);
 }
 
-static void wiring_lost(phx *p, uint32_t node)
+PHX__COLD static void wiring_lost(phx *p, uint32_t node)
 {
     phx__node_suspect_probe(&p->suspect, node);
 }

@@ -159,7 +159,7 @@ static int os_unpack(const union os_sockaddr *in, socklen_t size, struct phx_add
     }
 }
 
-static int os_local(void *world, int handle, struct phx_address *out)
+PHX__COLD static int os_local(void *world, int handle, struct phx_address *out)
 {
     union os_sockaddr a;
     socklen_t size = sizeof a;
@@ -185,7 +185,7 @@ static int os_prepare(int fd)
 
 /* Failures are ignored: these make a connection better, not possible, and some systems refuse them on one
  * that the peer has just closed. Phoenix gathers small frames itself, so Nagle could only delay. */
-void phx__os_tune(int fd, int family)
+PHX__COLD void phx__os_tune(int fd, int family)
 {
     int on = 1, room = OS_UNIX_BUFFER;
     unsigned int limit = OS_TCP_USER_TIMEOUT_MS;
@@ -386,7 +386,7 @@ static void os_unlink(struct os_world *w, int handle)
 
 /* The queue must forget the handle before it is closed: if a child of the host holds a copy, closing alone
  * does not remove it from epoll, and it would be reported under a number that means another one. */
-static void os_close(void *world, int handle)
+PHX__COLD static void os_close(void *world, int handle)
 {
     struct os_world *w = (struct os_world *)world;
     (void)phx__os_poll_watch(w, handle, 0);
@@ -687,7 +687,7 @@ static int os_file_error(int theirs)
     return err == PHX_EACCES || err == PHX_EMFILE ? err : PHX_EFILE;
 }
 
-long phx__os_read_file(const char *path, void *out, size_t capacity)
+PHX__COLD long phx__os_read_file(const char *path, void *out, size_t capacity)
 {
     unsigned char *to = (unsigned char *)out;
     size_t size = 0;

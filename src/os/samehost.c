@@ -154,7 +154,7 @@ PHX__COLD int phx__os_samehost_dial(const struct phx_os *os, const struct phx_ad
 
 #else
 
-int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
+PHX__COLD int phx__os_samehost_listen(const struct phx_os *os, const struct phx_address *at, int *handle)
 {
     (void)os, (void)at, (void)handle;
     return PHX_ENOTSUP;
@@ -166,7 +166,7 @@ int phx__os_samehost_dial(const struct phx_os *os, const struct phx_address *to,
     return PHX_ENOTSUP;
 }
 
-int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)
+PHX__COLD int phx__os_samehost_is_own(const struct phx_os *os, const struct phx_address *a)
 {
     (void)os, (void)a;
     return 0;

@@ -542,8 +542,8 @@ int phx__post_box_submit(struct phx__post *p, struct phx__post_way *way, struct 
 /* ---- Withdrawing */
 
 /* Marks the message at index, nothing of which was emitted, for the next sweep. */
-static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index, uint32_t span,
-                         int result)
+PHX__COLD static void box_withdraw(struct phx__post *p, struct phx__flow_out *o, uint32_t index,
+                                   uint32_t span, int result)
 {
     struct phx__message m;
 
@@ -748,7 +748,7 @@ PHX__COLD static void box_expire_flow(struct phx__post *p, struct phx__post_peer
 }
 
 /* Ends what is queued and expires until then. When the next one of the rest expires. */
-static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t until, int result)
+PHX__COLD static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t until, int result)
 {
     struct phx__queued *q = b->head, *next;
     uint64_t earliest = PHX__NEVER;
@@ -766,7 +766,7 @@ static uint64_t box_end_until(struct phx__post *p, struct phx__box *b, uint64_t 
     return earliest;
 }
 
-static void box_expire_held(struct phx__post *p)
+PHX__COLD static void box_expire_held(struct phx__post *p)
 {
     struct phx__post_peer *peer;
     uint64_t earliest = PHX__NEVER, at;

@@ -109,7 +109,7 @@ size_t phx__post_flow_payload(const struct phx__flow_record *r)
     return rest == 0 ? bytes : bytes - rest * phx__wire_data_more_head(phx__wire_data_flags(flow_frame(r)));
 }
 
-void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
+PHX__COLD void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
 {
     o->open.box = NULL;
     while (o->count > index) {

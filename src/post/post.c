@@ -196,9 +196,9 @@ int phx__post_run(struct phx__post *p)
 
 /* ---- Life */
 
-int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
-                   struct phx__timers *timers, const struct phx__post_limits *limits,
-                   const struct phx__post_ops *ops)
+PHX__COLD int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct phx__ids *ids,
+                             struct phx__timers *timers, const struct phx__post_limits *limits,
+                             const struct phx__post_ops *ops)
 {
     *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
     p->boxes.expire_at = PHX__NEVER;
@@ -222,7 +222,7 @@ void phx__post_settle(struct phx__post *p)
             phx__post_sched_ack(p, p->nodes[i].peer);
 }
 
-void phx__post_free(struct phx__post *p)
+PHX__COLD void phx__post_free(struct phx__post *p)
 {
     uint64_t name;
 

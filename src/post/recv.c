@@ -560,7 +560,7 @@ static void recv_fragment(struct phx__post *p, uint32_t node, const struct phx__
 
 /* The first messages of a node that starts may overtake the news that it exists. Its small frames wait for
  * that here, not for long. 1, or 0: there is no room. */
-static int recv_keep_early(struct phx__post *p, const uint8_t *frame, size_t size)
+PHX__COLD static int recv_keep_early(struct phx__post *p, const uint8_t *frame, size_t size)
 {
     struct phx__post_early *e = &p->recv.early;
 
@@ -575,7 +575,7 @@ static int recv_keep_early(struct phx__post *p, const uint8_t *frame, size_t siz
 }
 
 /* Those whose source is not known yet, or for which there is no time, are kept once more. */
-void phx__post_recv_early(struct phx__post *p)
+PHX__COLD void phx__post_recv_early(struct phx__post *p)
 {
     struct phx__post_early e = p->recv.early;
     struct phx__frame f;
@@ -865,7 +865,7 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
 
 /* The source says which flow is its own. Of one that this node has forgotten, or never saw in a life with the
  * same id, what was acknowledged is over: it goes on where that ends. */
-static void recv_told(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
+PHX__COLD static void recv_told(struct phx__post *p, struct phx__post_peer *peer, const struct phx__ack *a)
 {
     peer->key = 0;
     if (a->tell_epoch == peer->in.epoch && a->tell_next <= peer->in.next)

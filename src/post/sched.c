@@ -188,7 +188,7 @@ static size_t sched_window(const struct phx__post *p, uint32_t node)
 }
 
 /* The node's record is made again; or never, peer is NULL. */
-static void sched_drop_past(struct phx__post *p, uint32_t node, struct phx__post_peer *peer)
+PHX__COLD static void sched_drop_past(struct phx__post *p, uint32_t node, struct phx__post_peer *peer)
 {
     struct phx__post_past *past = p->nodes[node].past;
 
@@ -294,7 +294,7 @@ void phx__post_sched_ack(struct phx__post *p, struct phx__post_peer *peer)
 
 /* ---- Transit */
 
-static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
+PHX__COLD static void sched_drop_transit(struct phx__post *p, struct phx__post_peer *peer)
 {
     sched_unlist(p, &peer->transit.source);
     p->transit.bytes -= peer->transit.queue.bytes;
@@ -643,7 +643,7 @@ void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
     }
 }
 
-void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
+PHX__COLD void phx__post_sched_reset(struct phx__post *p, struct phx__post_peer *peer)
 {
     sched_drop_transit(p, peer);
     sched_unlist(p, &peer->own);
@@ -713,7 +713,7 @@ void phx__post_sched_reborn(struct phx__post *p, uint32_t node)
     peer->life = ++p->lives;
 }
 
-void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch)
+PHX__COLD void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, uint64_t epoch)
 {
     phx__post_sched_drop_part(p, &peer->in);
     peer->in.state = PHX__FLOW_ALL;
@@ -724,7 +724,7 @@ void phx__post_sched_restart(struct phx__post *p, struct phx__post_peer *peer, u
     peer->ack.stuck = 0;
 }
 
-void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
+PHX__COLD void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
 {
     PHX_ASSERT(phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
                && peer->waiters == NULL);

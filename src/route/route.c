@@ -162,7 +162,7 @@ static struct phx__route_loss *route_loss(const struct phx__route *r, uint32_t n
 }
 
 /* Takes a node that all have lost out of a neighbourhood that is another than ours, or not known. */
-static void route_settle_other(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
+PHX__COLD static void route_settle_other(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
 {
     uint32_t but;
 
@@ -173,7 +173,7 @@ static void route_settle_other(struct phx__route *r, struct phx__route_nbr *n, u
 }
 
 /* A loss is settled, untold: no neighbourhood has that node from now on, ours nor any neighbour's. */
-static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
+PHX__COLD static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
 {
     uint32_t node = l->node;
     uint64_t hash = phx__id_hash(&r->ids->at[node]);
@@ -197,7 +197,7 @@ static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
 }
 
 /* It is back, or begins a new life, and nobody has a link with it as far as we know. */
-static void route_reborn(struct phx__route *r, uint32_t node)
+PHX__COLD static void route_reborn(struct phx__route *r, uint32_t node)
 {
     struct phx__route_loss *l = route_loss(r, node);
     uint32_t but;
@@ -216,7 +216,7 @@ static void route_reborn(struct phx__route *r, uint32_t node)
 }
 
 /* All are to be told of a loss: others are not without that node. */
-static void route_tell_loss(struct phx__route *r, struct phx__route_loss *l, uint64_t now)
+PHX__COLD static void route_tell_loss(struct phx__route *r, struct phx__route_loss *l, uint64_t now)
 {
     l->until = 0;
     r->table.at[l->node].pos = PHX__TABLE_FAR;
@@ -225,7 +225,7 @@ static void route_tell_loss(struct phx__route *r, struct phx__route_loss *l, uin
 }
 
 /* There is a way again to one that all had lost, we took it. So not all had: they are told all the same. */
-static void route_regained(struct phx__route *r, uint32_t node, uint64_t now)
+PHX__COLD static void route_regained(struct phx__route *r, uint32_t node, uint64_t now)
 {
     struct phx__route_lost *lost = &r->lost;
 
@@ -238,7 +238,7 @@ static void route_regained(struct phx__route *r, uint32_t node, uint64_t now)
     route_tell_loss(r, &lost->at[lost->count++], now);
 }
 
-static void route_losses_due(struct phx__route *r, uint64_t now)
+PHX__COLD static void route_losses_due(struct phx__route *r, uint64_t now)
 {
     for (uint32_t i = r->lost.count; i-- > 0;) {
         struct phx__route_loss *l = &r->lost.at[i];
@@ -411,7 +411,7 @@ static void route_select(struct phx__route *r, uint32_t node, uint64_t now)
 
 /* ---- This node's own number ------------------------------------------------------------------ */
 
-static void route_renew(struct phx__route *r, uint64_t incarnation, uint32_t seq)
+PHX__COLD static void route_renew(struct phx__route *r, uint64_t incarnation, uint32_t seq)
 {
     route_toggle(r, PHX__SELF);
     r->table.at[PHX__SELF].incarnation = incarnation;
@@ -420,7 +420,7 @@ static void route_renew(struct phx__route *r, uint64_t incarnation, uint32_t seq
 }
 
 /* Raises this node's number. A new life begins long before the numbers are used up. */
-static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
+PHX__COLD static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
 {
     if (seq > UINT32_MAX / 2) {
         route_renew(r, r->table.at[PHX__SELF].incarnation + 1, 0);
@@ -430,7 +430,7 @@ static void route_raise(struct phx__route *r, uint32_t seq, uint64_t now)
 }
 
 /* Goes to a later life, as far as others would believe it; the rest of the way later. */
-static void route_rise(struct phx__route *r, uint64_t now)
+PHX__COLD static void route_rise(struct phx__route *r, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[PHX__SELF];
     uint64_t life = r->rise.to;
@@ -451,7 +451,7 @@ static void route_rise(struct phx__route *r, uint64_t now)
 
 /* An entry about this very node. A higher incarnation or number than ours is from a former life, or a lie;
  * a retraction at our own number, or a card that we never wrote, would stand for ever without an answer. */
-static void route_self_entry(struct phx__route *r, const struct phx__entry *e, uint64_t now)
+PHX__COLD static void route_self_entry(struct phx__route *r, const struct phx__entry *e, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[PHX__SELF];
 
@@ -483,7 +483,7 @@ static void route_count_offer(struct phx__route *r, uint32_t nbr, int by)
 }
 
 /* A new life of the owner voids the former one. The advertised hops stay, for the retraction that is due. */
-static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
+PHX__COLD static void route_restarted(struct phx__route *r, uint32_t node, uint64_t incarnation, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
 
@@ -710,7 +710,7 @@ static int route_hello(struct phx__route *r, uint32_t nbr, const struct phx__rou
 }
 
 /* The essay, point 2: what the old link carried is due again. What we relied on others for is not. */
-static int route_relinked(struct phx__route *r, uint32_t nbr)
+PHX__COLD static int route_relinked(struct phx__route *r, uint32_t nbr)
 {
     r->mem->looks += r->table.live_count;
     for (uint32_t i = 0, v = 0; i < r->table.live_count; i++, v = r->table.at[v].live) {
@@ -727,7 +727,8 @@ static int route_relinked(struct phx__route *r, uint32_t nbr)
     return 0;
 }
 
-int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h, uint64_t now)
+PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
+                            uint64_t now)
 {
     struct phx__route_nbr *n;
     struct phx__dest *d;
@@ -790,7 +791,7 @@ static uint32_t route_void(struct phx__route *r, uint32_t nbr, uint32_t node, in
     return 1;
 }
 
-void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
+PHX__COLD void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     struct phx__dest *d;
@@ -867,7 +868,7 @@ void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
     route_use(r, node, best, d->seq, d->hops, now);
 }
 
-int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
+PHX__COLD int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = phx__route_dest(r, node);
 
@@ -880,7 +881,7 @@ int phx__route_is_forgettable(const struct phx__route *r, uint32_t node)
     return 1;
 }
 
-void phx__route_forget(struct phx__route *r, uint32_t node)
+PHX__COLD void phx__route_forget(struct phx__route *r, uint32_t node)
 {
     struct phx__route_loss *l = route_loss(r, node);
 
@@ -953,9 +954,9 @@ int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids *ids,
-                    struct phx__timers *timers, struct phx__rnd *rnd, int hop_limit, uint64_t incarnation,
-                    const struct phx__route_ops *ops)
+PHX__COLD int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids *ids,
+                              struct phx__timers *timers, struct phx__rnd *rnd, int hop_limit,
+                              uint64_t incarnation, const struct phx__route_ops *ops)
 {
     struct phx__dest *self;
 
@@ -975,7 +976,7 @@ int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids 
     return 0;
 }
 
-void phx__route_free(struct phx__route *r)
+PHX__COLD void phx__route_free(struct phx__route *r)
 {
     for (uint32_t i = 0; i < r->nbr_count; i++)
         phx__route_gap_free(&r->nbrs[i].gap, r->mem);
@@ -989,7 +990,7 @@ void phx__route_free(struct phx__route *r)
     phx__mem_put(r->mem, r->rtt.told, r->rtt.capacity * sizeof *r->rtt.told);
 }
 
-int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now)
+PHX__COLD int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_t size, uint64_t now)
 {
     struct phx__dest *d = &r->table.at[PHX__SELF];
 

@@ -13,7 +13,7 @@
  * advert_drop_lapsed postpones the work, phx__route_up refuses the link. */
 #include "route/table.h"
 
-void phx__route_table_free(struct phx__route_table *t)
+PHX__COLD void phx__route_table_free(struct phx__route_table *t)
 {
     for (uint32_t i = 0; i < t->capacity; i++)
         phx__route_table_clear(t, i);
@@ -94,7 +94,7 @@ void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *
     d->advertised = NULL;
 }
 
-void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
+PHX__COLD void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
 {
     struct phx__dest *d = &t->at[node];
     uint32_t live = d->live;
@@ -334,7 +334,7 @@ int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, 
     return table_splice(t, d, at, end, out, n);
 }
 
-int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
+PHX__COLD int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
     int err = 0;
 
@@ -395,7 +395,7 @@ int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const
     return 0;
 }
 
-void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
+PHX__COLD void phx__route_table_uncard(struct phx__route_table *t, struct phx__dest *d)
 {
     if (d->card != NULL)
         phx__mem_put(t->mem, d->card, sizeof *d->card + d->card->size);
