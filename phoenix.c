@@ -4164,7 +4164,7 @@ PHX_PRIVATE void phx__node_links_sweep(phx *p); /* frees closed links */
 #endif
 /* include "base/ring.h" */
 
-void phx__ring_init(struct phx__ring *r)
+PHX__APART void phx__ring_init(struct phx__ring *r)
 {
     r->prev = r->next = r;
 }
@@ -4540,10 +4540,9 @@ static int map_resize(struct phx__map *m, uint32_t capacity)
     if (capacity > MAP_MOST || (other.slots = phx__mem_get(m->mem, size)) == NULL)
         return PHX_ENOMEM;
     memset(other.slots, 0xff, size); /* every value becomes MAP_EMPTY */
-    for (uint32_t i = 0; i < m->capacity; i++) {
+    for (uint32_t i = 0; i < m->capacity; i++)
         if (m->slots[i].value != MAP_EMPTY)
             other.slots[map_find(&other, map_key(&m->slots[i]))] = m->slots[i];
-    }
     phx__mem_put(m->mem, m->slots, m->capacity * sizeof *m->slots);
     *m = other;
     return 0;
@@ -5687,11 +5686,10 @@ PHX__COLD static int addr_host_is_good(const char *host)
     struct phx_address numeric;
     const char *s;
 
-    for (s = host; *s != '\0'; s++) {
+    for (s = host; *s != '\0'; s++)
         if (!addr_is_decimal(*s) && !(*s >= 'a' && *s <= 'z') && !(*s >= 'A' && *s <= 'Z')
             && *s != '-' && *s != '.' && *s != '_')
             return 0;
-    }
     return !addr_looks_numeric(host) || phx__addr_numeric(host, &numeric) == 0;
 }
 
@@ -5714,10 +5712,9 @@ PHX__COLD static size_t addr_text_length(const char *text, size_t room)
 {
     size_t n;
 
-    for (n = 0; n < room && text[n] != '\0'; n++) {
+    for (n = 0; n < room && text[n] != '\0'; n++)
         if ((unsigned char)text[n] < 0x20 || text[n] == 0x7f)
             return 0;
-    }
     return n < room ? n : 0;
 }
 
@@ -12900,7 +12897,7 @@ static uint64_t detect_waking(const struct phx__detect *d, uint64_t now)
     return detect_clock(d, now) - d->stalled;
 }
 
-struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node)
+PHX__APART struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node)
 {
     return node < d->capacity ? &d->at[node] : NULL;
 }
@@ -14084,7 +14081,7 @@ PHX__COLD static uint64_t names_next_epoch(const struct phx__names *n, uint64_t 
 
 /* ---- Claims of others */
 
-static void names_change(struct phx__names *n, uint64_t first, uint64_t last)
+PHX__APART static void names_change(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_changes *c = &n->changes;
 
@@ -23711,11 +23708,10 @@ PHX__COLD int phx__node_links_listen(phx *p, struct phx_address *a)
 /* Watches a link if it could begin so far, or closes it. */
 PHX__COLD static int links_begin(phx *p, struct phx__link *l, int err)
 {
-    if (err != 0) {
-        phx__node_links_close(p, l, err, 0);
-        return err;
-    }
-    return links_watch(p, l);
+    if (err == 0)
+        return links_watch(p, l);
+    phx__node_links_close(p, l, err, 0);
+    return err;
 }
 
 /* Is it connected? Most connections within a host are at once, so this is first asked without a wait. */

@@ -74,11 +74,10 @@ PHX__COLD static int addr_host_is_good(const char *host)
     struct phx_address numeric;
     const char *s;
 
-    for (s = host; *s != '\0'; s++) {
+    for (s = host; *s != '\0'; s++)
         if (!addr_is_decimal(*s) && !(*s >= 'a' && *s <= 'z') && !(*s >= 'A' && *s <= 'Z')
             && *s != '-' && *s != '.' && *s != '_')
             return 0;
-    }
     return !addr_looks_numeric(host) || phx__addr_numeric(host, &numeric) == 0;
 }
 
@@ -101,10 +100,9 @@ PHX__COLD static size_t addr_text_length(const char *text, size_t room)
 {
     size_t n;
 
-    for (n = 0; n < room && text[n] != '\0'; n++) {
+    for (n = 0; n < room && text[n] != '\0'; n++)
         if ((unsigned char)text[n] < 0x20 || text[n] == 0x7f)
             return 0;
-    }
     return n < room ? n : 0;
 }
 

@@ -66,10 +66,9 @@ static int map_resize(struct phx__map *m, uint32_t capacity)
     if (capacity > MAP_MOST || (other.slots = phx__mem_get(m->mem, size)) == NULL)
         return PHX_ENOMEM;
     memset(other.slots, 0xff, size); /* every value becomes MAP_EMPTY */
-    for (uint32_t i = 0; i < m->capacity; i++) {
+    for (uint32_t i = 0; i < m->capacity; i++)
         if (m->slots[i].value != MAP_EMPTY)
             other.slots[map_find(&other, map_key(&m->slots[i]))] = m->slots[i];
-    }
     phx__mem_put(m->mem, m->slots, m->capacity * sizeof *m->slots);
     *m = other;
     return 0;

@@ -1,7 +1,7 @@
 /* ring.c - circular lists whose links stand in the listed things. */
 #include "base/ring.h"
 
-void phx__ring_init(struct phx__ring *r)
+PHX__APART void phx__ring_init(struct phx__ring *r)
 {
     r->prev = r->next = r;
 }

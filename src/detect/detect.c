@@ -104,7 +104,7 @@ static uint64_t detect_waking(const struct phx__detect *d, uint64_t now)
     return detect_clock(d, now) - d->stalled;
 }
 
-struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node)
+PHX__APART struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node)
 {
     return node < d->capacity ? &d->at[node] : NULL;
 }

@@ -317,7 +317,7 @@ PHX__COLD static uint64_t names_next_epoch(const struct phx__names *n, uint64_t 
 
 /* ---- Claims of others */
 
-static void names_change(struct phx__names *n, uint64_t first, uint64_t last)
+PHX__APART static void names_change(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_changes *c = &n->changes;
 

@@ -443,11 +443,10 @@ PHX__COLD int phx__node_links_listen(phx *p, struct phx_address *a)
 /* Watches a link if it could begin so far, or closes it. */
 PHX__COLD static int links_begin(phx *p, struct phx__link *l, int err)
 {
-    if (err != 0) {
-        phx__node_links_close(p, l, err, 0);
-        return err;
-    }
-    return links_watch(p, l);
+    if (err == 0)
+        return links_watch(p, l);
+    phx__node_links_close(p, l, err, 0);
+    return err;
 }
 
 /* Is it connected? Most connections within a host are at once, so this is first asked without a wait. */
