@@ -10706,8 +10706,7 @@ static int table_splice(struct phx__route_table *t, struct phx__dest *d, uint32_
     uint32_t was = table_run_count(d), count = was - (end - at) + n;
 
     if (count == 0) {
-        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
-        d->advertised = NULL;
+        phx__route_table_unadvertise(t, d);
         return 0;
     }
     if (count > was && table_fit_runs(t, d, count) != 0)
@@ -11020,9 +11019,8 @@ void phx__route_plan(struct phx__route *r, uint64_t at)
 
 uint64_t phx__route_quiet_at(const struct phx__route *r)
 {
-    uint32_t crowd = r->known > ROUTE_QUIET_CROWD ? r->known - ROUTE_QUIET_CROWD : 0;
-
-    return r->moved + PHX__ROUTE_QUIET + crowd * ROUTE_QUIET_EACH;
+    return r->moved + PHX__ROUTE_QUIET
+           + (PHX__MAX(r->known, ROUTE_QUIET_CROWD) - ROUTE_QUIET_CROWD) * ROUTE_QUIET_EACH;
 }
 
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
@@ -11399,8 +11397,7 @@ PHX__COLD static void route_self_entry(struct phx__route *r, const struct phx__e
     if (e->incarnation > d->incarnation) {
         if (e->incarnation >= PHX__INCARNATION_MAX)
             return;
-        if (e->incarnation >= r->rise.to)
-            r->rise.to = e->incarnation + 1;
+        r->rise.to = PHX__MAX(r->rise.to, e->incarnation + 1);
         route_rise(r, now);
     } else if (e->card_version > d->card_version) {
         if (e->card_version < UINT32_MAX / 2)
@@ -11669,7 +11666,6 @@ PHX__COLD static int route_relinked(struct phx__route *r, uint32_t nbr)
 PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
                             uint64_t now)
 {
-    struct phx__route_nbr *n;
     struct phx__dest *d;
     struct phx__route_loss *l;
     int relinked;
@@ -11691,9 +11687,6 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
     for (uint32_t i = 0; i < r->nbr_count; i++)
         if (r->nbrs[i].gap.count > 0)
             (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
-    n = &r->nbrs[r->nbr_count];
-    memset(n, 0, sizeof *n);
-    n->node = nbr;
     if (d->pos == PHX__TABLE_GONE)
         route_reborn(r, nbr);
     l = route_loss(r, nbr);
@@ -11703,12 +11696,12 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
     }
     if (l != NULL) /* nobody was told of it */
         *l = r->lost.at[--r->lost.count];
+    r->nbrs[r->nbr_count] = (struct phx__route_nbr){ .node = nbr, .dirty = 1, .relinked = (uint8_t)relinked,
+                                                     .metric = (uint8_t)h->metric };
     d->pos = (uint16_t)r->nbr_count++;
     r->moved = r->pace.linked_at = now;
-    r->pace.look = r->pace.owed = n->dirty = 1;
+    r->pace.look = r->pace.owed = 1;
     r->pace.news |= d->hops == PHX__UNREACHABLE;
-    n->relinked = (uint8_t)relinked;
-    n->metric = (uint8_t)h->metric;
     return route_hello(r, nbr, h, now);
 }
 
@@ -15594,8 +15587,7 @@ PHX__COLD static void dial_note(struct phx__dial *d, struct phx__dial_target *t,
         t->untried = 0;
         dial_abandon_all(d, t);
     }
-    if (verdict > t->verdict)
-        t->verdict = verdict;
+    t->verdict = PHX__MAX(t->verdict, verdict);
 }
 
 /* How long the first address still to try must be left alone. */
@@ -16067,10 +16059,8 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node)
     n->linked = 0;
     d->links--;
     d->targets.known -= n->target == 0;
-    if (dial_tick(*d->now) - n->up_at >= dial_tick(DIAL_STEADY_US))
-        n->flaps = 0;
-    else
-        n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
+    n->flaps = dial_tick(*d->now) - n->up_at >= dial_tick(DIAL_STEADY_US)
+                   ? 0 : (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
     for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         /* A link that comes and goes at once backs off like one that does not come. */
         delay = n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
@@ -16357,9 +16347,8 @@ PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, 
     phx__buf_writer_init(&w, r->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
     phx__wire_data_put_return(&w, t);
     r->count++;
-    if (t->reason == (int)PHX__RETURN_LARGE)
-        return 0; /* it will not come again, so nothing has to wait for it */
-    phx__post_returns_refuse(r, name);
+    if (t->reason != (int)PHX__RETURN_LARGE) /* that will not come again, so nothing has to wait for it */
+        phx__post_returns_refuse(r, name);
     return 0;
 }
 
@@ -16504,9 +16493,8 @@ void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t wind
     o->allowed = o->own;
     memset(&o->rtt, 0, sizeof o->rtt);
     o->rto = FLOW_RTO_MIN;
-    o->rto_at = PHX__NEVER;
+    o->rto_at = o->limit_at = PHX__NEVER;
     memset(&o->path, 0, sizeof o->path);
-    o->limit_at = PHX__NEVER;
     o->front_back = 0;
     o->seen = 0;
     o->open.box = NULL;
@@ -20652,16 +20640,14 @@ PHX__COLD int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct p
                              struct phx__timers *timers, const struct phx__post_limits *limits,
                              const struct phx__post_ops *ops)
 {
+    struct phx__ring *rings[] = { &p->boxes.held,   &p->boxes.idle, &p->boxes.local, &p->boxes.refused,
+                                  &p->boxes.opened, &p->acks,       &p->rooms };
+
     *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
     p->boxes.expire_at = PHX__NEVER;
     phx__post_store_init(&p->store, mem);
-    phx__ring_init(&p->boxes.held);
-    phx__ring_init(&p->boxes.idle);
-    phx__ring_init(&p->boxes.local);
-    phx__ring_init(&p->boxes.refused);
-    phx__ring_init(&p->boxes.opened);
-    phx__ring_init(&p->acks);
-    phx__ring_init(&p->rooms);
+    for (uint32_t i = 0; i < PHX__COUNT(rings); i++)
+        phx__ring_init(rings[i]);
     if (phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->boxes.timer) != 0)
         return PHX_ENOMEM;
     return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 1, &p->again_timer);

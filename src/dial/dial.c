@@ -335,8 +335,7 @@ PHX__COLD static void dial_note(struct phx__dial *d, struct phx__dial_target *t,
         t->untried = 0;
         dial_abandon_all(d, t);
     }
-    if (verdict > t->verdict)
-        t->verdict = verdict;
+    t->verdict = PHX__MAX(t->verdict, verdict);
 }
 
 /* How long the first address still to try must be left alone. */
@@ -808,10 +807,8 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node)
     n->linked = 0;
     d->links--;
     d->targets.known -= n->target == 0;
-    if (dial_tick(*d->now) - n->up_at >= dial_tick(DIAL_STEADY_US))
-        n->flaps = 0;
-    else
-        n->flaps = (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
+    n->flaps = dial_tick(*d->now) - n->up_at >= dial_tick(DIAL_STEADY_US)
+                   ? 0 : (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
     for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         /* A link that comes and goes at once backs off like one that does not come. */
         delay = n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)

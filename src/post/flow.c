@@ -135,9 +135,8 @@ void phx__post_flow_restart(struct phx__flow_out *o, uint64_t epoch, size_t wind
     o->allowed = o->own;
     memset(&o->rtt, 0, sizeof o->rtt);
     o->rto = FLOW_RTO_MIN;
-    o->rto_at = PHX__NEVER;
+    o->rto_at = o->limit_at = PHX__NEVER;
     memset(&o->path, 0, sizeof o->path);
-    o->limit_at = PHX__NEVER;
     o->front_back = 0;
     o->seen = 0;
     o->open.box = NULL;

@@ -99,8 +99,7 @@ PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, 
     phx__buf_writer_init(&w, r->list + waiting * PHX__RETURN_SIZE, PHX__RETURN_SIZE);
     phx__wire_data_put_return(&w, t);
     r->count++;
-    if (t->reason == (int)PHX__RETURN_LARGE)
-        return 0; /* it will not come again, so nothing has to wait for it */
-    phx__post_returns_refuse(r, name);
+    if (t->reason != (int)PHX__RETURN_LARGE) /* that will not come again, so nothing has to wait for it */
+        phx__post_returns_refuse(r, name);
     return 0;
 }

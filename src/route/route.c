@@ -81,9 +81,8 @@ void phx__route_plan(struct phx__route *r, uint64_t at)
 
 uint64_t phx__route_quiet_at(const struct phx__route *r)
 {
-    uint32_t crowd = r->known > ROUTE_QUIET_CROWD ? r->known - ROUTE_QUIET_CROWD : 0;
-
-    return r->moved + PHX__ROUTE_QUIET + crowd * ROUTE_QUIET_EACH;
+    return r->moved + PHX__ROUTE_QUIET
+           + (PHX__MAX(r->known, ROUTE_QUIET_CROWD) - ROUTE_QUIET_CROWD) * ROUTE_QUIET_EACH;
 }
 
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
@@ -460,8 +459,7 @@ PHX__COLD static void route_self_entry(struct phx__route *r, const struct phx__e
     if (e->incarnation > d->incarnation) {
         if (e->incarnation >= PHX__INCARNATION_MAX)
             return;
-        if (e->incarnation >= r->rise.to)
-            r->rise.to = e->incarnation + 1;
+        r->rise.to = PHX__MAX(r->rise.to, e->incarnation + 1);
         route_rise(r, now);
     } else if (e->card_version > d->card_version) {
         if (e->card_version < UINT32_MAX / 2)
@@ -730,7 +728,6 @@ PHX__COLD static int route_relinked(struct phx__route *r, uint32_t nbr)
 PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
                             uint64_t now)
 {
-    struct phx__route_nbr *n;
     struct phx__dest *d;
     struct phx__route_loss *l;
     int relinked;
@@ -752,9 +749,6 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
     for (uint32_t i = 0; i < r->nbr_count; i++)
         if (r->nbrs[i].gap.count > 0)
             (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
-    n = &r->nbrs[r->nbr_count];
-    memset(n, 0, sizeof *n);
-    n->node = nbr;
     if (d->pos == PHX__TABLE_GONE)
         route_reborn(r, nbr);
     l = route_loss(r, nbr);
@@ -764,12 +758,12 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
     }
     if (l != NULL) /* nobody was told of it */
         *l = r->lost.at[--r->lost.count];
+    r->nbrs[r->nbr_count] = (struct phx__route_nbr){ .node = nbr, .dirty = 1, .relinked = (uint8_t)relinked,
+                                                     .metric = (uint8_t)h->metric };
     d->pos = (uint16_t)r->nbr_count++;
     r->moved = r->pace.linked_at = now;
-    r->pace.look = r->pace.owed = n->dirty = 1;
+    r->pace.look = r->pace.owed = 1;
     r->pace.news |= d->hops == PHX__UNREACHABLE;
-    n->relinked = (uint8_t)relinked;
-    n->metric = (uint8_t)h->metric;
     return route_hello(r, nbr, h, now);
 }
 

@@ -299,8 +299,7 @@ static int table_splice(struct phx__route_table *t, struct phx__dest *d, uint32_
     uint32_t was = table_run_count(d), count = was - (end - at) + n;
 
     if (count == 0) {
-        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
-        d->advertised = NULL;
+        phx__route_table_unadvertise(t, d);
         return 0;
     }
     if (count > was && table_fit_runs(t, d, count) != 0)
