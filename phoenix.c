@@ -1899,7 +1899,7 @@ PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint3
 PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
                               uint64_t now);
 PHX_PRIVATE void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now);
-/* Asks the next hop to a neighbour that was lost for its newer number: it comes if that node lives. */
+/* After phx__route_down: asks the new next hop for that node's newer number, which comes if it lives. */
 PHX_PRIVATE void phx__route_beat_silent(struct phx__route *r, uint32_t node);
 
 /* Frames from a neighbour, decoded. 0; PHX_ENOMEM, PHX_ELIMIT: it was dropped, and a digest will show it. */
@@ -12079,9 +12079,9 @@ void phx__route_beat_due(struct phx__route *r, uint64_t now)
 
 void phx__route_beat_silent(struct phx__route *r, uint32_t node)
 {
-    const struct phx__dest *d = phx__route_dest(r, node);
+    const struct phx__dest *d = &r->table.at[node];
 
-    if (d == NULL || d->hops == PHX__UNREACHABLE || phx__route_nbr(r, node) != NULL || d->seq >= PHX__SEQ_MAX)
+    if (d->hops == PHX__UNREACHABLE || d->seq >= PHX__SEQ_MAX)
         return;
     r->counters.requests_out++;
     r->ops.request(r->ops.ctx, d->next, node, d->seq + 1, r->hop_limit);
@@ -17877,14 +17877,6 @@ static int sched_transit_lent(struct phx__post *p, struct phx__post_peer *peer, 
     return sched_enqueue(p, peer, b, frame, size);
 }
 
-static int sched_is_ours(const struct phx__post *p, const uint8_t *frame)
-{
-    struct phx_id source;
-
-    memcpy(&source, frame + PHX__DATA_TARGET + sizeof source, sizeof source);
-    return phx__id_equal(&source, &p->ids->at[PHX__SELF]);
-}
-
 int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
                             const struct phx__frame *f)
 {
@@ -17899,7 +17891,8 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
         return PHX_ENOTFOUND;
     peer = phx__post_sched_open(p, node);
     /* Our own frame is back: who we still send through has a way through us by now. The new way is taken. */
-    if (peer != NULL && peer->out.path.drains && sched_is_ours(p, frame)) {
+    if (peer != NULL && peer->out.path.drains
+        && memcmp(frame + PHX__DATA_TARGET + sizeof target, &p->ids->at[PHX__SELF], sizeof target) == 0) {
         phx__post_flow_rewind(&peer->out);
         phx__post_sched_route(p, node);
     }
@@ -20640,14 +20633,16 @@ PHX__COLD int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct p
                              struct phx__timers *timers, const struct phx__post_limits *limits,
                              const struct phx__post_ops *ops)
 {
-    struct phx__ring *rings[] = { &p->boxes.held,   &p->boxes.idle, &p->boxes.local, &p->boxes.refused,
-                                  &p->boxes.opened, &p->acks,       &p->rooms };
-
     *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
     p->boxes.expire_at = PHX__NEVER;
     phx__post_store_init(&p->store, mem);
-    for (uint32_t i = 0; i < PHX__COUNT(rings); i++)
-        phx__ring_init(rings[i]);
+    phx__ring_init(&p->boxes.held);
+    phx__ring_init(&p->boxes.idle);
+    phx__ring_init(&p->boxes.local);
+    phx__ring_init(&p->boxes.refused);
+    phx__ring_init(&p->boxes.opened);
+    phx__ring_init(&p->acks);
+    phx__ring_init(&p->rooms);
     if (phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->boxes.timer) != 0)
         return PHX_ENOMEM;
     return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 1, &p->again_timer);

@@ -200,14 +200,16 @@ PHX__COLD int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct p
                              struct phx__timers *timers, const struct phx__post_limits *limits,
                              const struct phx__post_ops *ops)
 {
-    struct phx__ring *rings[] = { &p->boxes.held,   &p->boxes.idle, &p->boxes.local, &p->boxes.refused,
-                                  &p->boxes.opened, &p->acks,       &p->rooms };
-
     *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
     p->boxes.expire_at = PHX__NEVER;
     phx__post_store_init(&p->store, mem);
-    for (uint32_t i = 0; i < PHX__COUNT(rings); i++)
-        phx__ring_init(rings[i]);
+    phx__ring_init(&p->boxes.held);
+    phx__ring_init(&p->boxes.idle);
+    phx__ring_init(&p->boxes.local);
+    phx__ring_init(&p->boxes.refused);
+    phx__ring_init(&p->boxes.opened);
+    phx__ring_init(&p->acks);
+    phx__ring_init(&p->rooms);
     if (phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->boxes.timer) != 0)
         return PHX_ENOMEM;
     return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 1, &p->again_timer);

@@ -361,14 +361,6 @@ static int sched_transit_lent(struct phx__post *p, struct phx__post_peer *peer, 
     return sched_enqueue(p, peer, b, frame, size);
 }
 
-static int sched_is_ours(const struct phx__post *p, const uint8_t *frame)
-{
-    struct phx_id source;
-
-    memcpy(&source, frame + PHX__DATA_TARGET + sizeof source, sizeof source);
-    return phx__id_equal(&source, &p->ids->at[PHX__SELF]);
-}
-
 int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t size,
                             const struct phx__frame *f)
 {
@@ -383,7 +375,8 @@ int phx__post_sched_transit(struct phx__post *p, const uint8_t *frame, size_t si
         return PHX_ENOTFOUND;
     peer = phx__post_sched_open(p, node);
     /* Our own frame is back: who we still send through has a way through us by now. The new way is taken. */
-    if (peer != NULL && peer->out.path.drains && sched_is_ours(p, frame)) {
+    if (peer != NULL && peer->out.path.drains
+        && memcmp(frame + PHX__DATA_TARGET + sizeof target, &p->ids->at[PHX__SELF], sizeof target) == 0) {
         phx__post_flow_rewind(&peer->out);
         phx__post_sched_route(p, node);
     }

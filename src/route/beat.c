@@ -141,9 +141,9 @@ void phx__route_beat_due(struct phx__route *r, uint64_t now)
 
 void phx__route_beat_silent(struct phx__route *r, uint32_t node)
 {
-    const struct phx__dest *d = phx__route_dest(r, node);
+    const struct phx__dest *d = &r->table.at[node];
 
-    if (d == NULL || d->hops == PHX__UNREACHABLE || phx__route_nbr(r, node) != NULL || d->seq >= PHX__SEQ_MAX)
+    if (d->hops == PHX__UNREACHABLE || d->seq >= PHX__SEQ_MAX)
         return;
     r->counters.requests_out++;
     r->ops.request(r->ops.ctx, d->next, node, d->seq + 1, r->hop_limit);

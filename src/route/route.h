@@ -156,7 +156,7 @@ PHX_PRIVATE int phx__route_card(struct phx__route *r, const uint8_t *card, uint3
 PHX_PRIVATE int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx__route_hello *h,
                               uint64_t now);
 PHX_PRIVATE void phx__route_down(struct phx__route *r, uint32_t nbr, uint64_t now);
-/* Asks the next hop to a neighbour that was lost for its newer number: it comes if that node lives. */
+/* After phx__route_down: asks the new next hop for that node's newer number, which comes if it lives. */
 PHX_PRIVATE void phx__route_beat_silent(struct phx__route *r, uint32_t node);
 
 /* Frames from a neighbour, decoded. 0; PHX_ENOMEM, PHX_ELIMIT: it was dropped, and a digest will show it. */

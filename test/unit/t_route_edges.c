@@ -565,8 +565,6 @@ static void test_confirm(void)
     down(3);
     hear();
     phx__route_beat_silent(r, node_of(3));
-    phx__route_beat_silent(r, node_of(2)); /* is a neighbour */
-    phx__route_beat_silent(r, node_of(9)); /* is not known */
     hear();
     ok(said[NOTE_REQUEST] == 1, "one request: %u", said[NOTE_REQUEST]);
     tell(1, 3, 3, PHX__UNREACHABLE);
