@@ -16845,7 +16845,7 @@ uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t
     return rtt;
 }
 
-void phx__post_flow_rewind(struct phx__flow_out *o)
+PHX__APART void phx__post_flow_rewind(struct phx__flow_out *o)
 {
     o->sent = o->base;
     o->flying = 0;
