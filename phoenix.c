@@ -4079,7 +4079,7 @@ PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is
 PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
 /* One line for the host, which gets it where other callbacks are: a room must not be called while it logs. */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
-PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is, if anything */
+PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is */
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
@@ -4330,7 +4330,7 @@ void *phx__mem_zero(struct phx__mem *m, size_t size)
     return p;
 }
 
-PHX__APART void phx__mem_put(struct phx__mem *m, void *p, size_t size)
+void phx__mem_put(struct phx__mem *m, void *p, size_t size)
 {
     if (p == NULL)
         return;
@@ -10333,8 +10333,7 @@ PHX__COLD void phx__link_close(struct phx__link_set *s, struct phx__link *l, int
  * late to notice, and beats do not say what our neighbourhood is: the other side may settle before us, or
  * after. Who told one end of a way that proved good, as that end names the loss to all, tells the other end
  * of the way back; not before, as that end may be dead. If a link fell silent, our new next hop is asked
- * whether that node lives (phx__route_beat_silent): its answer to a suspicion may have been lost with the
- * link.
+ * whether that node lives (phx__route_beat_silent): what it said to our suspicion may be lost with the link.
  *
  * If all are told, neighbours learn of it one by one, and each names to the others whom it lost. In between
  * two neighbourhoods differ by known nodes, and all the rest of them is still known to be the same: it was
@@ -12895,7 +12894,7 @@ PHX__APART struct phx__detect_node *phx__detect_node_of(const struct phx__detect
     return node < d->capacity ? &d->at[node] : NULL;
 }
 
-PHX__APART struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
+struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
 {
     uint32_t place = node < d->capacity ? d->at[node].link : 0;
 
@@ -22104,8 +22103,6 @@ void phx__node_log_tell(phx *p)
     char lines[sizeof p->step.log.lines];
     size_t size, at;
 
-    if (p->step.log.used == 0 && p->step.log.omitted == 0)
-        return;
     base_log_renew(p);
     size = p->step.log.used;
     memcpy(lines, p->step.log.lines, size);
@@ -22265,7 +22262,7 @@ uint32_t phx__node_calls(phx *p, int share)
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
-PHX__APART struct phx__link *phx__node_link(const phx *p, uint32_t node)
+struct phx__link *phx__node_link(const phx *p, uint32_t node)
 {
     if (node >= p->peers.capacity || p->peers.at[node].link == PHX__NONE)
         return NULL;
@@ -24705,6 +24702,12 @@ PHX__COLD int phx__node_wiring_open(phx *p)
 /* Predictions end so long after wait(): other nodes of a host that steps rarely would seem dead. */
 #define STEP_PREDICTED_TIME (5 * PHX__MS)
 
+static void step_tell_log(phx *p) /* mostly there is nothing, and this is all it costs */
+{
+    if (p->step.log.used > 0 || p->step.log.omitted > 0)
+        phx__node_log_tell(p);
+}
+
 /* ---- What is ready --------------------------------------------------------------------------- */
 
 /* The link that should be ready now, or NULL. A host that sleeps until one link is ready learns twice which:
@@ -24794,7 +24797,7 @@ static void step_wait(phx *p)
     n = phx__node_record_wait(p, ready, STEP_READY_MOST);
     for (i = 0; i < n; i++) {
         slot = phx__node_links_ready(p, ready[i].handle, ready[i].events);
-        phx__node_log_tell(p);
+        step_tell_log(p);
     }
     step_learn_order(p, n == 1 && ready->events == PHX_READ ? slot : PHX__NONE);
     p->step.more |= n == STEP_READY_MOST;
@@ -24814,7 +24817,7 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
             p->step.woken = 0, phx__os_wake_drain(&p->own.world);
         else
             phx__node_links_ready(p, fds[i].fd, events);
-        phx__node_log_tell(p);
+        step_tell_log(p);
     }
 }
 
@@ -25103,7 +25106,7 @@ static void step_timers(phx *p)
 
     for (i = 0; i < STEP_TIMERS && in_time && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++) {
         step_timer(p, kind, arg);
-        phx__node_log_tell(p);
+        step_tell_log(p);
         if (p->step.told != told)
             in_time = step_may_tell(p, 1);
         told = p->step.told;
@@ -25222,7 +25225,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->step.spare_uses = p->mem.spare_uses;
         phx__timer_set(&p->timers, p->step.spare_timer, p->now + STEP_SPARE_TIME);
     }
-    phx__node_log_tell(p);
+    step_tell_log(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->step.more |= (p->route.changed.count | (unsigned)p->route.pace.urgent) != 0;
     p->step.active = 0;

@@ -134,7 +134,7 @@ void *phx__mem_zero(struct phx__mem *m, size_t size)
     return p;
 }
 
-PHX__APART void phx__mem_put(struct phx__mem *m, void *p, size_t size)
+void phx__mem_put(struct phx__mem *m, void *p, size_t size)
 {
     if (p == NULL)
         return;

@@ -109,7 +109,7 @@ PHX__APART struct phx__detect_node *phx__detect_node_of(const struct phx__detect
     return node < d->capacity ? &d->at[node] : NULL;
 }
 
-PHX__APART struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
+struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
 {
     uint32_t place = node < d->capacity ? d->at[node].link : 0;
 

@@ -160,8 +160,6 @@ void phx__node_log_tell(phx *p)
     char lines[sizeof p->step.log.lines];
     size_t size, at;
 
-    if (p->step.log.used == 0 && p->step.log.omitted == 0)
-        return;
     base_log_renew(p);
     size = p->step.log.used;
     memcpy(lines, p->step.log.lines, size);
@@ -321,7 +319,7 @@ uint32_t phx__node_calls(phx *p, int share)
 
 /* ---- Links and frames ------------------------------------------------------------------------ */
 
-PHX__APART struct phx__link *phx__node_link(const phx *p, uint32_t node)
+struct phx__link *phx__node_link(const phx *p, uint32_t node)
 {
     if (node >= p->peers.capacity || p->peers.at[node].link == PHX__NONE)
         return NULL;

@@ -18,7 +18,7 @@ PHX_PRIVATE int phx__node_text_end(const struct phx__text *t); /* how long it is
 PHX_PRIVATE const char *phx__node_state_text(enum phx_state state);
 /* One line for the host, which gets it where other callbacks are: a room must not be called while it logs. */
 PHX_PRIVATE void phx__node_log(phx *p, int level, const char *format, ...);
-PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is, if anything */
+PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is */
 
 /* ---- Peers ----------------------------------------------------------------------------------- */
 

@@ -23,6 +23,12 @@
 /* Predictions end so long after wait(): other nodes of a host that steps rarely would seem dead. */
 #define STEP_PREDICTED_TIME (5 * PHX__MS)
 
+static void step_tell_log(phx *p) /* mostly there is nothing, and this is all it costs */
+{
+    if (p->step.log.used > 0 || p->step.log.omitted > 0)
+        phx__node_log_tell(p);
+}
+
 /* ---- What is ready --------------------------------------------------------------------------- */
 
 /* The link that should be ready now, or NULL. A host that sleeps until one link is ready learns twice which:
@@ -112,7 +118,7 @@ static void step_wait(phx *p)
     n = phx__node_record_wait(p, ready, STEP_READY_MOST);
     for (i = 0; i < n; i++) {
         slot = phx__node_links_ready(p, ready[i].handle, ready[i].events);
-        phx__node_log_tell(p);
+        step_tell_log(p);
     }
     step_learn_order(p, n == 1 && ready->events == PHX_READ ? slot : PHX__NONE);
     p->step.more |= n == STEP_READY_MOST;
@@ -132,7 +138,7 @@ static void step_given(phx *p, const struct pollfd *fds, int n)
             p->step.woken = 0, phx__os_wake_drain(&p->own.world);
         else
             phx__node_links_ready(p, fds[i].fd, events);
-        phx__node_log_tell(p);
+        step_tell_log(p);
     }
 }
 
@@ -421,7 +427,7 @@ static void step_timers(phx *p)
 
     for (i = 0; i < STEP_TIMERS && in_time && phx__timer_pop(&p->timers, p->now, &kind, &arg); i++) {
         step_timer(p, kind, arg);
-        phx__node_log_tell(p);
+        step_tell_log(p);
         if (p->step.told != told)
             in_time = step_may_tell(p, 1);
         told = p->step.told;
@@ -540,7 +546,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
         p->step.spare_uses = p->mem.spare_uses;
         phx__timer_set(&p->timers, p->step.spare_timer, p->now + STEP_SPARE_TIME);
     }
-    phx__node_log_tell(p);
+    step_tell_log(p);
     /* A link that broke while it was written to is news that cannot wait for the next deadline. */
     p->step.more |= (p->route.changed.count | (unsigned)p->route.pace.urgent) != 0;
     p->step.active = 0;

@@ -11,8 +11,7 @@
  * late to notice, and beats do not say what our neighbourhood is: the other side may settle before us, or
  * after. Who told one end of a way that proved good, as that end names the loss to all, tells the other end
  * of the way back; not before, as that end may be dead. If a link fell silent, our new next hop is asked
- * whether that node lives (phx__route_beat_silent): its answer to a suspicion may have been lost with the
- * link.
+ * whether that node lives (phx__route_beat_silent): what it said to our suspicion may be lost with the link.
  *
  * If all are told, neighbours learn of it one by one, and each names to the others whom it lost. In between
  * two neighbourhoods differ by known nodes, and all the rest of them is still known to be the same: it was
