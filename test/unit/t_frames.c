@@ -302,23 +302,31 @@ static void test_reserved(void)
     known_end(&k);
 }
 
+/* Two links, and a message from the one, which is returned, to the other. */
+static struct phx__link *begin_relay(struct known *k, struct phx__data *d)
+{
+    struct phx__link *l;
+
+    known_begin(k, 0, 1000);
+    l = known_link(k, 1);
+    d->target = known_link(k, 2)->id;
+    d->source = l->id;
+    k->takes = SIZE_MAX;
+    known_steps(k, 5);
+    return l;
+}
+
 static void test_lent(void)
 {
     /* Goal: a frame in transit of 32 KiB is sent from where it was read, a smaller one is copied. */
     static const size_t sizes[] = { 32768 - 1, 32768 };
     static const uint8_t payload[32768];
     struct phx__data d = { .epoch = 1, .number = 5 };
-    struct phx__link *l, *other;
+    struct phx__link *l;
     struct known k;
     int i;
 
-    known_begin(&k, 0, 1000);
-    l = known_link(&k, 1);
-    other = known_link(&k, 2);
-    k.takes = SIZE_MAX;
-    known_steps(&k, 5);
-    d.target = other->id;
-    d.source = l->id;
+    l = begin_relay(&k, &d);
     d.payload = payload;
     for (i = 0; i < 2; i++) {
         uint64_t copied = k.p->post.transit.copied;
@@ -340,16 +348,10 @@ static void test_busy(void)
 {
     /* Goal: dialling gives way to messages that are only relayed here, also when they are gone already. */
     struct phx__data d = { .epoch = 1, .number = 5, .size = 8 };
-    struct phx__link *l, *other;
+    struct phx__link *l;
     struct known k;
 
-    known_begin(&k, 0, 1000);
-    l = known_link(&k, 1);
-    other = known_link(&k, 2);
-    k.takes = SIZE_MAX;
-    known_steps(&k, 5);
-    d.target = other->id;
-    d.source = l->id;
+    l = begin_relay(&k, &d);
     ok(k.p->dial.ops.busy(k.p) == 0, "nothing was said");
     begin_saying();
     phx__wire_data_put(&w, &d, PHX__DATA_LAST, 8);

@@ -295,21 +295,28 @@ static void test_queueing(void)
     ok(world_free(w), "no byte leaked");
 }
 
-static void test_comes_back(void)
+/* So many messages of node 0 are under way to node 2 by node 1, and nothing moves on. */
+static struct world *begin_frozen(int count)
 {
-    /* Goal: what goes the former way while a better one waits does not go round and round if that way leads
-     * through us by now: the hub takes our new link for its own way. Method: so it does, to node 2. */
     struct world *w = world_new(1, NULL);
-    struct node *n = &w->node[0];
-    int i;
 
     all_see(w, 3, 2);
     route(w, 0, 2, 1);
     w->frozen = 1;
-    for (i = 0; i < 20; i++) {
-        check(send_size(n, 3, 1000, 0, 0, 0) == 0, "sent");
-        turns(w, 1, 1000);
+    while (count-- > 0) {
+        check(send_size(&w->node[0], 3, 1000, 0, 0, 0) == 0, "sent");
+        turns(w, 2, 1000);
     }
+    return w;
+}
+
+static void test_comes_back(void)
+{
+    /* Goal: what goes the former way while a better one waits does not go round and round if that way leads
+     * through us by now: the hub takes our new link for its own way. Method: so it does, to node 2. */
+    struct world *w = begin_frozen(20);
+    struct node *n = &w->node[0];
+
     route(w, 0, 2, 2);
     check(peer_of(w, 0, 2)->out.path.drains, "a better way waits");
     route(w, 1, 2, 0);
@@ -325,19 +332,11 @@ static void test_waits_and_loses(void)
     /* Goal: what is sent again while a better route waits takes that one, for nobody may serve the former any
      * more: the campaign's seed 404 waited a minute for a link that was gone. And so does what is sent anew
      * after its target failed and came back. */
-    struct world *w = world_new(1, NULL);
+    struct world *w = begin_frozen(2);
     struct node *n = &w->node[0];
     struct phx__post_peer *peer;
     struct phx__ack a;
-    int i;
 
-    all_see(w, 3, 2);
-    route(w, 0, 2, 1);
-    w->frozen = 1;
-    for (i = 0; i < 2; i++) {
-        check(send_size(n, 3, 1000, 0, 0, 0) == 0, "sent");
-        turns(w, 2, 1000);
-    }
     peer = peer_of(w, 0, 2);
     route(w, 0, 2, 2);
     ok(peer->out.path.drains && peer->nbr == as_seen(0, 1), "a better way waits");
