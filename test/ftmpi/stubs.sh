@@ -17,7 +17,7 @@ sed -n 's/.*stubbed("\([A-Za-z_]*\)").*/\1/p' "$work/stubs.c" | sort > "$work/st
     sed '/^#/d' "$ROOT/test/ftmpi/functions" | tr ' ' '\n'
     sed -n 's/^[a-z]* PMPI_\([A-Za-z_]*\)(.*/\1/p' "$ROOT/extras/ftmpi/mpi.h"
 } | sort -u > "$work/wanted"
-same "$(comm -3 "$work/stubbed" "$work/wanted" | tr '\n' ' ')" '' 'each function can be replaced, and no other'
+same "$(comm -3 "$work/stubbed" "$work/wanted" | tr '\n' ' ')" '' 'each function is replaced, and no other'
 kept=
 for p in $programs; do
     [ -e "$ROOT/test/ftmpi/$p.c" ] || continue
