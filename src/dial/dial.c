@@ -463,7 +463,7 @@ PHX__COLD static int dial_is_paced(const struct phx__dial *d)
 /* Is it a first dial of a node that can be reached? Such a one can wait. */
 PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    return dial_is_paced(d) && t->fresh && dial_node(d, t->node)->reachable;
+    return dial_is_paced(d) && t->fresh && !t->hub;
 }
 
 /* When the pace lets the next one of those that can wait be dialled; UINT64_MAX: when a dial has ended. */

@@ -36,6 +36,9 @@
 /* Losses of more neighbours than this at once are not named: one beat must do. */
 #define ADVERT_NAMED_MOST 256u
 
+/* Of links that others have lost, as many are known between two flushes; beyond that all is checked. */
+#define ADVERT_CUTS_MOST 4096u
+
 /* With fewer nodes known a delegate saves nothing. */
 #define ADVERT_DELEGATED 16u
 
@@ -361,6 +364,41 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
     return failed;
 }
 
+void phx__route_advert_cut(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
+{
+    struct phx__route_list *l = &r->cuts;
+
+    if (l->count >= ADVERT_CUTS_MOST || phx__mem_grow(r->mem, &l->at, &l->capacity, l->count + 2, sizeof *l->at)) {
+        n->dirty = 2;
+        return;
+    }
+    l->at[l->count++] = n->node;
+    l->at[l->count++] = node;
+    n->cut = 1;
+}
+
+/* Appends what n needs now of all to which those lead that it lost: nothing else relied on their links. */
+static int advert_collect_cuts(struct phx__route *r, struct phx__route_nbr *n, uint32_t *put, size_t *room)
+{
+    const struct phx__route_nbr *k;
+    int failed = 0;
+
+    n->dirty = 2;
+    for (uint32_t c = 0; c < r->cuts.count; c += 2) {
+        uint32_t lost = r->cuts.at[c + 1], i, v = PHX__SELF;
+        if (r->cuts.at[c] != n->node)
+            continue;
+        failed |= advert_collect(r, n, &lost, 1, put, room);
+        k = phx__route_nbr(r, lost);
+        for (i = 0; k != NULL && i + 1 < k->offers && (v = r->table.at[v].live) != PHX__SELF;)
+            if (v != lost && phx__route_table_offer(&r->table.at[v], lost) != NULL) {
+                failed |= advert_collect(r, n, &v, 1, put, room);
+                i++;
+            }
+    }
+    return failed;
+}
+
 /* Sends neighbour n all entries that it needs; the first `urgent` of the dirty list whatever is delegated. */
 static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
 {
@@ -379,6 +417,9 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
                                 &room);
     if (n->dirty && delegated)
         failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count, &room);
+    if (n->cut && n->dirty < 2)
+        failed |= advert_collect_cuts(r, n, &count, &room);
+    n->cut = 0;
     if (full)
         n->from = from;
     else
@@ -416,12 +457,13 @@ static void advert_update_each(struct phx__route *r, int all)
     r->pace.look = 0;
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        if (!n->dirty && (!all || (calm && n->adjacent_to_delegate)))
+        if (!n->dirty && !n->cut && (!all || (calm && n->adjacent_to_delegate)))
             continue; /* nothing is news for it */
         advert_update(r, n, urgent);
         r->pace.look |= n->dirty;
     }
     r->pace.news = r->pace.look;
+    r->cuts.count = 0;
 }
 
 /* Takes those from the dirty list to which there is no way, or none that is passed on yet: only who was told

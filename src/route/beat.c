@@ -24,7 +24,8 @@ static void beat_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint
     if (phx__route_table_word(&r->table.at[node], n->node).hops != PHX__UNREACHABLE
         && phx__route_table_word(&r->table.at[n->node], node).hops == PHX__UNREACHABLE)
         (void)phx__route_asked(r, node, n->node, 0, now);
-    n->dirty = k->dirty = 2;
+    phx__route_advert_cut(r, n, node);
+    phx__route_advert_cut(r, k, n->node);
     r->pace.look = r->pace.news = 1;
     r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
 }

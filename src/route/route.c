@@ -45,6 +45,9 @@
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
 /* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
 #define ROUTE_ASKS_BLIND 3u
+/* Of destinations for which a neighbour is asked that offers none, so many in ROUTE_ASK_FIRST: more are lost
+ * at once where a relay of hundreds dies, and whoever has a way tells it without being asked. */
+#define ROUTE_BLIND_MOST 16u
 /* How long a loss may be everybody's: so late may some be to notice it, too. */
 #define ROUTE_LOSS_WAIT PHX__SECOND
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
@@ -359,6 +362,16 @@ static void route_ask_blind(struct phx__route *r, uint32_t node, uint32_t want, 
     }
 }
 
+/* May one more be asked for that no neighbour offers? */
+static int route_may_ask_blind(struct phx__route *r, uint32_t node, uint64_t now)
+{
+    if (now >= r->pace.blind_until) {
+        r->pace.blind_until = now + ROUTE_ASK_FIRST;
+        r->pace.blind = 0;
+    }
+    return route_loss(r, node) != NULL || r->pace.blind++ < ROUTE_BLIND_MOST;
+}
+
 /* Without memory for its record a request is sent only once, and the rest is left to a digest. */
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
@@ -369,9 +382,12 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
+    int waits = h == NULL && asks < ROUTE_ASKS_BLIND && !route_may_ask_blind(r, node, now);
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
+    } else if (waits) {
+        wait = ROUTE_ASK_FIRST;
     } else if (asks < ROUTE_ASKS_BLIND) {
         route_ask_blind(r, node, want, asks);
     } else {
@@ -380,7 +396,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     }
     if (a == NULL)
         return;
-    a->asks = (uint8_t)(asks < 250 ? asks + 1 : asks);
+    a->asks = (uint8_t)(asks < 250 && !waits ? asks + 1 : asks);
     a->at = now + (wait < ROUTE_ASK_LAST ? wait : ROUTE_ASK_LAST);
     phx__route_plan(r, a->at);
 }
@@ -979,6 +995,7 @@ PHX__COLD void phx__route_free(struct phx__route *r)
     phx__mem_put(r->mem, r->nbrs, r->nbr_capacity * sizeof *r->nbrs);
     phx__mem_put(r->mem, r->dirty.at, r->dirty.capacity * sizeof *r->dirty.at);
     phx__mem_put(r->mem, r->changed.at, r->changed.capacity * sizeof *r->changed.at);
+    phx__mem_put(r->mem, r->cuts.at, r->cuts.capacity * sizeof *r->cuts.at);
     phx__mem_put(r->mem, r->undelegated.at, r->undelegated.capacity * sizeof *r->undelegated.at);
     phx__mem_put(r->mem, r->out, r->out_capacity * sizeof *r->out);
     phx__mem_put(r->mem, r->rtt.told, r->rtt.capacity * sizeof *r->rtt.told);

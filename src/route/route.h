@@ -39,6 +39,7 @@ struct phx__route_nbr {
     uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t vague;       /* our neighbourhood, as told, has losses in it that are not settled */
     uint8_t relinked;    /* entries are due again: check every destination */
+    uint8_t cut;         /* a link of it is in the list of cuts */
     uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
     uint32_t leads_to;   /* scratch */
     struct phx__route_rtt_link rtt;
@@ -87,6 +88,8 @@ struct phx__route_pace {
     int owed, held;        /* .. beats may be owed to neighbours; some neighbour's entries are held back */
     uint64_t linked_at;    /* when a link last came */
     uint64_t forget_at;    /* no destination is given up before */
+    uint64_t blind_until;  /* until when those are counted that are asked for though nobody offers them: */
+    uint32_t blind;
     uint32_t tell_timer, chore_timer;
 };
 
@@ -128,6 +131,7 @@ struct phx__route {
     struct phx__route_nbr *nbrs;
     uint32_t nbr_count, nbr_capacity;
     struct phx__route_list dirty, changed, undelegated; /* PHX__DEST_DIRTY, PHX__DEST_CHANGED, ... */
+    struct phx__route_list cuts; /* of links between others that were lost: a neighbour, and whom it lost */
     uint32_t delegate, delegate_known; /* see advert.c; how many nodes were known when it was chosen */
     struct phx__entry *out;            /* scratch for one message */
     uint32_t out_capacity;
@@ -228,6 +232,8 @@ PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
 /* Sets the chore timer to `at`, unless it is due earlier. */
 PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
+/* The link of neighbour n with that node is lost: entries for n that relied on it are due. */
+PHX_PRIVATE void phx__route_advert_cut(struct phx__route *r, struct phx__route_nbr *n, uint32_t node);
 /* Puts a node into the list of those with this flag, if it is not there. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
                                uint32_t node);
