@@ -43,6 +43,7 @@ struct phx__dial {
     uint32_t ask_timer; /* PHX__TIMER_HUBS; PHX__NONE: nobody is asked for hubs */
     int listening;       /* this node can be dialled, so of two such nodes only one dials at first */
     int stopped;         /* closing: dial no more */
+    int held;            /* bounds that hold, as bits */
     const uint64_t *now; /* the owner's clock, which never runs backwards */
 };
 
