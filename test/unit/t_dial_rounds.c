@@ -490,32 +490,43 @@ static void test_next_life(void)
 {
     /* Goal: a node whose addresses have proved to be others' is dialled rarely at once, and as any
      * other after news. Method: ANSWERs with another id, known or not, from one and two addresses;
-     * REFUSE with EPEER, which proves nothing. */
+     * REFUSE with EPEER, which proves nothing; news at once. */
     uint32_t how;
 
-    for (how = 0; how < 4; how++) {
+    for (how = 0; how < 5; how++) {
         struct rig *r = rig_new(10, 64, 30 + how);
         uint32_t node = rig_node(r), other = rig_node(r);
-        struct phx_address a[2];
+        struct phx_address a[2], taken;
         uint64_t wait;
+        int again = 0;
         a[0] = v4(1, 1);
         a[1] = v4(2, 2);
         rig_says(r, node, a, how == 2 ? 2 : 1);
         rig_wait(r);
-        if (how < 3)
+        taken = r->last.to;
+        if (how != 3)
             phx__dial_meet(&r->d, r->last.slot, how == 0 ? other : PHX__NONE);
         rig_fail(r, r->last.slot, PHX_EPEER);
         if (how == 2) {
             rig_wait(r);
             rig_fail(r, r->last.slot, PHX_EREFUSED);
         }
+        if (how == 4)
+            rig_news(r, node);
         rig_check(r);
         wait = rig_wait(r);
         if (how < 2)
             ok(wait >= 5 * RETRY_MAX && wait <= 10 * RETRY_MAX, "its next life answers: rarely");
         else
-            ok(wait <= RETRY_MIN, how == 2 ? "it has another address" : "nobody has proved that");
+            ok(wait <= RETRY_MIN, how == 2   ? "it has another address"
+                                  : how == 3 ? "nobody has proved that" : "so it is at once");
         rig_fail(r, r->last.slot, PHX_EREFUSED);
+        for (uint32_t i = 0; how == 2 && i < 5; i++) {
+            rig_wait(r);
+            again += phx__addr_equal(&r->last.to, &taken);
+            rig_fail(r, r->last.slot, PHX_EREFUSED);
+        }
+        ok(again == 0, "where another has proved to live nobody is dialled for a while");
         rig_news(r, node);
         rig_wait(r);
         rig_fail(r, r->last.slot, PHX_EREFUSED);
