@@ -779,7 +779,7 @@ PHX__COLD static void dial_unmeet(struct phx__dial *d, uint32_t node)
             d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
 }
 
-PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node)
+PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node, int rests)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
@@ -797,24 +797,16 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node)
                    ? 0 : (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
     for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         /* A link that comes and goes at once backs off like one that does not come. */
-        delay = n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
-                              : dial_backoff(d, 1, n->flaps - 1u);
+        delay = rests           ? dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us)
+                : n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
+                                : dial_backoff(d, 1, n->flaps - 1u);
+        all[count]->failures = rests ? DIAL_DEAD_ROUNDS : all[count]->failures;
         dial_plan(d, all[count], delay + dial_courtesy(d, all[count]));
     }
     if (has_left)
         dial_unmeet(d, node);
     dial_look_for_hubs(d);
     dial_bound(d);
-}
-
-PHX__COLD void phx__dial_rest(struct phx__dial *d, uint32_t node)
-{
-    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-
-    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
-        all[count]->failures = DIAL_DEAD_ROUNDS;
-        dial_plan(d, all[count], dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us));
-    }
 }
 
 PHX__COLD void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
