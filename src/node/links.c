@@ -158,11 +158,10 @@ PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
     p->stats.links_lost += reason != PHX_EDUPLICATE; /* then it is replaced, or soon will be */
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
-    phx__dial_down(&p->dial, l->peer);
+    /* One who is alone comes again soon. */
+    phx__dial_down(&p->dial, l->peer, reason == PHX_ELIMIT && p->links.up > 0);
     if (reason == PHX_ETIMEDOUT) /* if it is there by another way, this one lost what was sent */
         phx__route_beat_silent(&p->route, l->peer);
-    if (reason == PHX_ELIMIT && p->links.up > 0) /* one who is alone comes again soon */
-        phx__dial_rest(&p->dial, l->peer);
     phx__node_dead_note(p, l->peer);
 }
 
