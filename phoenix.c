@@ -594,7 +594,6 @@ enum phx__frame_type {
     PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
     PHX__HAND,      /* end to end: these names of mine are to be yours */
     PHX__TRACE,     /* end to end: who is the n-th node on the way to the target */
-    PHX__PAD,       /* before HELLO and ANSWER: does the path carry full packets? */
 #ifdef PHX_PAPER
     PHX__PAPER, /* see test/sim/paper.h */
 #endif
@@ -625,6 +624,8 @@ struct phx__field {
     uint8_t number, bytes;
 };
 #define PHX__ERROR 3u /* as a number */
+#define PHX__ZEROS 5u /* as a number: PHX__PAD bytes, which no struct has */
+#define PHX__PAD 1532u /* with the HELLO or ANSWER before it, it fills a packet of an Ethernet and more */
 #define PHX__NUMBER(type, member) { offsetof(struct type, member), sizeof(((struct type *)0)->member), 0 }
 #define PHX__BYTES(type, member) { offsetof(struct type, member), 0, sizeof(((struct type *)0)->member) }
 #define PHX__ADDRESS(type, member) { offsetof(struct type, member), 0, 0 }
@@ -849,6 +850,7 @@ PHX_PRIVATE int phx__wire_route_next_summary_line(struct phx__reader *r, struct 
 #define PHX__NONCE 16
 #define PHX__MAC 32
 
+#define PHX__PADDED 1u /* frame flag of HELLO and ANSWER: PHX__PAD zeros at the end */
 #define PHX__FEATURE_RTT 1u /* in HELLO and ANSWER: entries may come with round trip times */
 struct phx__hello {
     uint32_t magic;
@@ -858,9 +860,6 @@ struct phx__hello {
     struct phx_id id;
     uint64_t incarnation;
     uint8_t nonce[PHX__NONCE];
-};
-struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an Ethernet and more */
-    uint8_t zeros[6][254];
 };
 /* What a side says of itself just now in ANSWER or PROOF. */
 struct phx__standing {
@@ -877,7 +876,7 @@ struct phx__answer {
     struct phx__standing own;
     struct phx_address observed; /* where the acceptor sees the dialer */
     uint8_t mac[PHX__MAC];       /* with the acceptor's first key */
-    uint8_t mac_other[PHX__MAC]; /* with its second, or random; both last in the body */
+    uint8_t mac_other[PHX__MAC]; /* with its second, or random; both last in the body but for the padding */
 };
 struct phx__proof {
     struct phx__standing own;
@@ -1250,7 +1249,7 @@ struct phx__link_hello {
         uint8_t data[256];
         size_t size;
     } hello, answer;
-    uint8_t padded; /* dialer: a PAD goes before HELLO, and one must come back; acceptor: one came */
+    uint8_t padded; /* HELLO is, and so must be ANSWER */
 };
 
 struct phx__link_out {
@@ -2349,14 +2348,12 @@ PHX_PRIVATE uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint3
 /* The same set, in whatever order? */
 PHX_PRIVATE int phx__dial_addr_is_same(const struct phx__ratelimit *l, const struct phx__dial_addr *at,
                                        uint32_t count, const struct phx_address *a, uint32_t n);
-/* The ones that may be tried now, as bits. rest: how long one that led to this node itself is left alone. */
+/* The ones that may be tried now, as bits. rest: how long one that led to this node itself, or to another
+ * than it is of, is left alone. */
 PHX_PRIVATE unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
                                            uint64_t now);
 /* When the first of them may be tried. */
 PHX_PRIVATE uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest);
-/* Nobody is where this target was said to be: others live at all its addresses, or this node. */
-PHX_PRIVATE int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
-                                       uint64_t now);
 
 /* ---- rate.c: how often a node dials the addresses that it was told by others */
 
@@ -2547,6 +2544,7 @@ struct phx__dial {
     uint32_t ask_timer; /* PHX__TIMER_HUBS; PHX__NONE: nobody is asked for hubs */
     int listening;       /* this node can be dialled, so of two such nodes only one dials at first */
     int stopped;         /* closing: dial no more */
+    int held;            /* bounds that hold, as bits */
     const uint64_t *now; /* the owner's clock, which never runs backwards */
 };
 
@@ -2567,11 +2565,10 @@ PHX_PRIVATE int phx__dial_unhub(struct phx__dial *d, const struct phx_address *a
 PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a,
                                     uint32_t count);
 /* A link with node is up (slot: of the dial that made it, or PHX__NONE if the peer dialled) or down.
- * PHX_ENOMEM: it is not taken note of: close the link. The dial is over in any case. */
+ * PHX_ENOMEM: it is not taken note of: close the link. The dial is over in any case.
+ * rests: one side has too many links, and both can do without this one. */
 PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot);
-PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node);
-/* ... because one side has too many, and both can do without: it rests. */
-PHX_PRIVATE void phx__dial_rest(struct phx__dial *d, uint32_t node);
+PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node, int rests);
 /* The other side of this dial has proved to be `node` (PHX__NONE: unknown). Else others are tried. */
 PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node);
 /* A dial failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after PHX_ESELF it rests
@@ -6195,6 +6192,20 @@ int phx__wire_close(const struct phx__reader *r)
     return r->bad || r->left != 0 ? PHX_EPROTO : 0;
 }
 
+PHX__COLD static void wire_put_zeros(struct phx__writer *w)
+{
+    const uint8_t zeros[PHX__PAD] = { 0 };
+
+    phx__buf_put_bytes(w, zeros, sizeof zeros);
+}
+
+PHX__COLD static void wire_get_zeros(struct phx__reader *r)
+{
+    const uint8_t *p = phx__buf_get_bytes(r, PHX__PAD);
+
+    r->bad |= p != NULL && (p[0] != 0 || memcmp(p, p + 1, PHX__PAD - 1) != 0);
+}
+
 void phx__wire_put_fields(struct phx__writer *w, const struct phx__field *f, size_t count, const void *from)
 {
     for (; count > 0; count--, f++) {
@@ -6204,6 +6215,7 @@ void phx__wire_put_fields(struct phx__writer *w, const struct phx__field *f, siz
         case 1: phx__buf_put_u8(w, *(const uint8_t *)at); break;
         case 2: phx__buf_put_u16(w, *(const uint16_t *)at); break;
         case PHX__ERROR: phx__buf_put_u16(w, (uint16_t)-*(const int *)at); break;
+        case PHX__ZEROS: wire_put_zeros(w); break;
         case 4: phx__buf_put_u32(w, *(const uint32_t *)at); break;
         case 8: phx__buf_put_u64(w, *(const uint64_t *)at); break;
         default:
@@ -6224,6 +6236,7 @@ void phx__wire_get_fields(struct phx__reader *r, const struct phx__field *f, siz
         case 1: *(uint8_t *)at = phx__buf_get_u8(r); break;
         case 2: *(uint16_t *)at = phx__buf_get_u16(r); break;
         case PHX__ERROR: *(int *)at = -(int)phx__buf_get_u16(r); break;
+        case PHX__ZEROS: wire_get_zeros(r); break;
         case 4: *(uint32_t *)at = phx__buf_get_u32(r); break;
         case 8: *(uint64_t *)at = phx__buf_get_u64(r); break;
         default:
@@ -6882,23 +6895,23 @@ static const struct phx__field wire_hello[] = {
     PHX__NUMBER(phx__hello, magic), PHX__NUMBER(phx__hello, version_min),
     PHX__NUMBER(phx__hello, version_max), PHX__BYTES(phx__hello, cluster), PHX__NUMBER(phx__hello, features),
     PHX__BYTES(phx__hello, id), PHX__NUMBER(phx__hello, incarnation), PHX__BYTES(phx__hello, nonce),
+    { 0, PHX__ZEROS, 0 },
 };
+#define WIRE_PADDED 1u /* fields at the end of a HELLO or ANSWER that only one with PADDED has */
 
-/* The macs of ANSWER and PROOF stand last, so what they cover is a prefix of the body as it was sent. */
+/* The macs of ANSWER and PROOF stand last but for the padding, so what they cover is a prefix of the body as
+ * it was sent. */
 static const struct phx__field wire_answer[] = {
     PHX__NUMBER(phx__answer, version), PHX__NUMBER(phx__answer, features), PHX__BYTES(phx__answer, id),
     PHX__NUMBER(phx__answer, incarnation), PHX__BYTES(phx__answer, nonce), PHX__NUMBER(phx__answer, own.seq),
     PHX__NUMBER(phx__answer, own.card_version), PHX__NUMBER(phx__answer, own.have),
     PHX__ADDRESS(phx__answer, observed), PHX__BYTES(phx__answer, mac), PHX__BYTES(phx__answer, mac_other),
+    { 0, PHX__ZEROS, 0 },
 };
 
 static const struct phx__field wire_proof[] = {
     PHX__NUMBER(phx__proof, own.seq), PHX__NUMBER(phx__proof, own.card_version),
     PHX__NUMBER(phx__proof, own.have), PHX__ADDRESS(phx__proof, observed), PHX__BYTES(phx__proof, mac),
-};
-
-static const struct phx__field wire_pad[] = { /* 254 bytes each */
-    { 0, 0, 254 }, { 254, 0, 254 }, { 508, 0, 254 }, { 762, 0, 254 }, { 1016, 0, 254 }, { 1270, 0, 254 }
 };
 
 static const struct phx__field wire_refuse[] = { { 0, PHX__ERROR, 0 } };
@@ -6949,15 +6962,16 @@ static const struct wire_format {
     [PHX__PROBE] = WIRE_FORMAT(wire_probe, struct phx__probe),
     [PHX__HAND] = WIRE_FORMAT(wire_hand, struct phx__hand),
     [PHX__TRACE] = WIRE_FORMAT(wire_trace, struct phx__trace),
-    [PHX__PAD] = WIRE_FORMAT(wire_pad, struct phx__pad),
 };
 
 static size_t wire_field_count(int type, int flags)
 {
     int asks = type == PHX__TRACE && (flags & (int)PHX__TRACE_ANSWER) == 0;
     int beats = type == PHX__BEAT && (flags & (int)PHX__BEAT_SHRUNK) == 0;
+    int plain = (type == PHX__HELLO || type == PHX__ANSWER) && (flags & (int)PHX__PADDED) == 0;
 
-    return wire_formats[type].count - (asks ? WIRE_TRACE_ANSWER : beats ? WIRE_BEAT_SHRUNK : 0);
+    return wire_formats[type].count
+           - (asks ? WIRE_TRACE_ANSWER : beats ? WIRE_BEAT_SHRUNK : plain ? WIRE_PADDED : 0);
 }
 
 void phx__wire_link_put(struct phx__writer *w, int type, int flags, int hops, const void *body)
@@ -9400,9 +9414,9 @@ void phx__link_out_try(struct phx__link_set *s, struct phx__link *l)
  *                                        \--> PARKED --/   (our own dial to that node goes first)
  *
  * The dialer may use the link when it has seen the ANSWER, the acceptor when it has seen the PROOF, so each
- * has heard its own nonce back (one-way links are refused) and a link costs two round trips. A PAD before the
- * HELLO and one before the ANSWER show that the path carries full packets. Who may link with whom is decided
- * by the node, in `judge`. */
+ * has heard its own nonce back (one-way links are refused) and a link costs two round trips. HELLO and ANSWER
+ * are padded if the path is to show that it carries full packets. Who may link with whom is decided by the
+ * node, in `judge`. */
 /* include "link/state.h" */
 
 /* ---- Proofs */
@@ -9468,39 +9482,28 @@ PHX__COLD void phx__link_hello_cluster(struct phx__link_set *s, const char *clus
     s->cluster = cluster;
 }
 
-/* Of a HELLO or ANSWER that is well-formed, and so has 227 bytes at most. */
-PHX__COLD static void hello_keep(struct phx__link_body *to, const uint8_t *from, size_t size)
+/* The body of a HELLO or ANSWER that is well-formed, and so has 227 bytes at most and the padding. */
+PHX__COLD static void hello_keep(struct phx__link_body *to, const uint8_t *body, size_t size, int flags)
 {
-    PHX_ASSERT(size <= sizeof to->data);
-    memcpy(to->data, from, size);
-    to->size = size;
+    to->size = size - ((flags & (int)PHX__PADDED) != 0 ? PHX__PAD : 0);
+    PHX_ASSERT(to->size <= sizeof to->data);
+    memcpy(to->data, body, to->size);
 }
 
 /* ---- What is said */
-
-PHX__COLD static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
-{
-    const struct phx__pad pad = { { { 0 } } };
-    struct phx__writer w;
-    int err = phx__link_out_control(s, l, PHX__WIRE_HEADER + sizeof pad, &w);
-
-    if (err != 0)
-        return err;
-    phx__wire_link_put(&w, PHX__PAD, 0, 0, &pad);
-    return phx__link_out_control_end(s, l, &w);
-}
 
 /* Encodes a message, which out_control_end then sends. kept may be NULL. */
 PHX__COLD static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, const void *body,
                      struct phx__link_body *kept, struct phx__writer *w)
 {
-    int err = l->hello->padded ? hello_say_pad(s, l) : 0;
+    int flags = kept != NULL && l->hello->padded ? (int)PHX__PADDED : 0;
+    int err = phx__link_out_control(s, l, sizeof kept->data + (flags != 0 ? PHX__PAD : 0), w);
 
-    if (err != 0 || (err = phx__link_out_control(s, l, sizeof kept->data, w)) != 0)
+    if (err != 0)
         return err;
-    phx__wire_link_put(w, type, 0, 0, body);
+    phx__wire_link_put(w, type, flags, 0, body);
     if (kept != NULL)
-        hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER);
+        hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER, flags);
     return 0;
 }
 
@@ -9543,7 +9546,7 @@ PHX__COLD static int hello_say_answer(struct phx__link_set *s, struct phx__link 
     hello_mac(s, l, 0, NULL, 0, a.mac);
     if (hello_keys(s) > 1)
         hello_mac(s, l, 1, NULL, 0, a.mac_other);
-    hello_put_macs(w.data + w.size, &a);
+    hello_put_macs(w.data + PHX__WIRE_HEADER + l->hello->answer.size, &a);
     hello_put_macs(l->hello->answer.data + l->hello->answer.size, &a);
     l->state = PHX__LINK_PROOF;
     return phx__link_out_control_end(s, l, &w);
@@ -9590,7 +9593,8 @@ PHX__COLD static int hello_on_hello(struct phx__link_set *s, struct phx__link *l
     l->id = h.id;
     l->incarnation = h.incarnation;
     l->heard.features = h.features;
-    hello_keep(&l->hello->hello, f->body, f->size);
+    l->hello->padded = (f->flags & PHX__PADDED) != 0;
+    hello_keep(&l->hello->hello, f->body, f->size, f->flags);
     l->state = PHX__LINK_PARKED;
     err = phx__link_hello_resume(s, l);
     return err == PHX_EAGAIN ? 0 : err;
@@ -9614,9 +9618,9 @@ PHX__COLD static int hello_on_answer(struct phx__link_set *s, struct phx__link *
         return err;
     if (a.version != PHX__WIRE_VERSION)
         return PHX_EVERSION;
-    if (l->hello->padded) /* the way back was not tried */
+    if (l->hello->padded != (f->flags & PHX__PADDED)) /* the way back was not tried */
         return PHX_EPROTO;
-    hello_keep(&l->hello->answer, f->body, f->size);
+    hello_keep(&l->hello->answer, f->body, f->size, f->flags);
     if ((key = hello_key_of(s, l, NULL, 0, a.mac, a.mac_other)) == PHX__NONE)
         return PHX_EKEY;
     l->id = a.id;
@@ -9653,10 +9657,6 @@ PHX__COLD int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l
         return hello_on_hello(s, l, f);
     if (l->state == PHX__LINK_HELLO && l->dialer && f->type == PHX__ANSWER)
         return hello_on_answer(s, l, f);
-    if (l->state == PHX__LINK_HELLO && f->type == PHX__PAD && l->hello->padded == l->dialer) {
-        l->hello->padded = !l->dialer;
-        return f->size == sizeof(struct phx__pad) ? 0 : PHX_EPROTO;
-    }
     return l->state == PHX__LINK_PROOF && f->type == PHX__PROOF ? hello_on_proof(s, l, f) : PHX_EPROTO;
 }
 
@@ -9989,7 +9989,7 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
  * How a link comes up is in hello.c, how it writes in out.c. */
 /* include "link/link.h" */
 
-/* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
+/* An unauthenticated peer may send frames of this size: a padded HELLO or ANSWER, not more. */
 #define LINK_HELLO_MOST 2048u
 /* Over TLS the same in its records, and the handshake: read by records, and not more than this in all. */
 #define LINK_TLS_READ 4096u
@@ -12157,10 +12157,10 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 /* include "route/route.h" */
 
 /* Isolated changes are advertised at once. In a burst the wait doubles from 1 ms to the paper's 20 ms, less
- * if few nodes are known and a start is over in 20 ms; after a pause of twice the wait it starts over. A way
- * that is merely shorter waits for others like it: sites that start link gateway by gateway. A new link with
- * a node that was reachable before is told at once what it needs, so that both ends know of all such ways
- * when they tell the others.
+ * if few nodes are known: a start is over in 20 ms, and first words do not wait for a millisecond. After a
+ * pause of twice the wait it starts over. A way that is merely shorter waits for others like it: sites that
+ * start link gateway by gateway. A new link with a node that was reachable before is told at once what it
+ * needs, so that both ends know of all such ways when they tell the others.
  *
  * A whole site that is heard of through another node waits until its gateways have their links, in the order
  * of the dials of a start: ways become shorter meanwhile, and each member is told once, not four times. Who
@@ -12673,7 +12673,8 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
     int site = pace->far && !pace->busy && r->dirty.count >= ADVERT_SITE && !PHX__ROUTE_RULES(r);
-    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap, at;
+    uint64_t each = r->known * ADVERT_GAP_EACH, most = PHX__MIN(ADVERT_GAP_MIN + each, ADVERT_GAP_MAX);
+    uint64_t least, gap, at;
 
     if (r->dirty.count == 0 && !pace->look && !pace->urgent)
         return;
@@ -12691,8 +12692,8 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
         return;
     }
     phx__timer_stop(r->timers, pace->tell_timer);
-    most = most < ADVERT_GAP_MAX ? most : ADVERT_GAP_MAX;
-    pace->gap = gap == 0 ? ADVERT_GAP_MIN : 2 * gap < most ? 2 * gap : most;
+    least = pace->busy ? PHX__MIN(each, ADVERT_GAP_MIN) : ADVERT_GAP_MIN;
+    pace->gap = gap > 0 ? PHX__MIN(2 * gap, most) : r->nbr_count > 0 ? least : 0; /* nobody hears: no burst */
     pace->told_at = now;
     advert_update_all(r);
     if (pace->shrunk)
@@ -14800,10 +14801,10 @@ PHX__COLD int phx__dial_addr_is_same(const struct phx__ratelimit *l, const struc
     return k == n && n == count;
 }
 
-/* Until when an address is left alone; 0: it is not. */
+/* Until when an address is left alone, since it leads to this very node or to another one; 0: it is not. */
 PHX__COLD static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_t rest)
 {
-    if (c->error != PHX_ESELF)
+    if (c->error != PHX_ESELF && c->met != PHX__DIAL_MET_OTHER)
         return 0;
     return rest < UINT64_MAX - 1 - c->tried_at ? c->tried_at + rest : UINT64_MAX - 1;
 }
@@ -14825,19 +14826,6 @@ PHX__COLD uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_
     for (uint32_t i = 0; i < count; i++)
         first = PHX__MIN(dial_addr_rest(&at[i], rest), first);
     return first;
-}
-
-int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint64_t rest, uint64_t now)
-{
-    int others = 0;
-
-    for (uint32_t i = 0; i < count; i++) {
-        if (at[i].met == PHX__DIAL_MET_OTHER)
-            others = 1;
-        else if (dial_addr_rest(&at[i], rest) <= now)
-            return 0;
-    }
-    return others;
 }
 
 /* ======== src/dial/rate.c ======== */
@@ -15048,18 +15036,6 @@ PHX__COLD static void target_pick(struct phx__dial_targets *ts, uint32_t node)
     ts->picks[i].node = node;
 }
 
-/* The best node with addresses that is no pick, or PHX__NONE. */
-PHX__COLD static uint32_t target_next_pick(const struct phx__dial_targets *ts)
-{
-    uint32_t node, next = PHX__NONE;
-
-    for (node = 0; node < ts->node_capacity; node++)
-        if (ts->nodes[node].target != 0 && !phx__dial_target_is_pick(ts, node)
-            && (next == PHX__NONE || target_score(ts, node) < target_score(ts, next)))
-            next = node;
-    return next;
-}
-
 /* ---- Targets */
 
 static size_t target_size(int hub, uint32_t count)
@@ -15239,10 +15215,11 @@ PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_target
         return NULL;
     for (ts->pick_count--; pick < ts->pick_count; pick++)
         ts->picks[pick] = ts->picks[pick + 1];
-    if ((node = target_next_pick(ts)) == PHX__NONE)
-        return NULL;
-    target_pick(ts, node);
-    return phx__dial_target_wake(ts, node);
+    /* The best of the others takes the last place, from which each better one drives the one before. */
+    for (node = 0; node < ts->node_capacity; node++)
+        if (ts->nodes[node].target != 0 && !phx__dial_target_is_pick(ts, node))
+            target_pick(ts, node);
+    return pick < ts->pick_count ? phx__dial_target_wake(ts, ts->picks[pick].node) : NULL;
 }
 
 /* ======== src/dial/dial.c ======== */
@@ -15287,9 +15264,9 @@ PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_target
  * max_links links dials only hubs it lacks.
  *
  * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
- * round early or lets an address rest for ten times retry_max: one that seems to be this node itself (a
- * stranger may have said so, or it has moved), or all of a node that others have proved to live at, such as a
- * process that was started again.
+ * round early. An address rests for ten times retry_max if it seems to be this node itself (a stranger may
+ * have said so, or it has moved), or if another node has proved to live there: most often the next life of a
+ * process, started again.
  *
  * This room does not know what a dial is made of, whether the peer is who it says (link proves that), or who
  * is alive (detect knows). The paper (4.1, step 1) dials every address that it hears of at once, and once. */
@@ -15510,6 +15487,9 @@ PHX__COLD static void dial_hasten(struct phx__dial *d, struct phx__dial_target *
 PHX__COLD static void dial_forgive(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
 {
     t->failures = t->duplicates = 0;
+    for (uint32_t i = 0; i < t->count; i++)
+        if (t->at[i].met == PHX__DIAL_MET_OTHER)
+            t->at[i].met = PHX__DIAL_MET_NOBODY;
     dial_hasten(d, t, jitter);
 }
 
@@ -15524,14 +15504,10 @@ PHX__COLD static uint64_t dial_after_duplicates(struct phx__dial *d, struct phx_
 
 PHX__COLD static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint64_t delay, slow = dial_slow(d);
+    uint64_t delay;
 
     if (t->verdict == DIAL_BARRED) {
         delay = dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us);
-    } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, slow, *d->now)) {
-        /* Others live where it was: most often its own next life, started again there. */
-        delay = dial_between(d, slow / 2, slow);
-        t->failures = PHX__MAX(t->failures, DIAL_DEAD_ROUNDS);
     } else {
         delay = dial_backoff(d, t->hub, t->failures);
         if (!t->hub && dial_node(d, t->node)->reachable && delay > DIAL_RELAYED_US)
@@ -15589,27 +15565,21 @@ PHX__COLD static void dial_note(struct phx__dial *d, struct phx__dial_target *t,
     t->verdict = PHX__MAX(t->verdict, verdict);
 }
 
-/* How long the first address still to try must be left alone. */
-PHX__COLD static uint64_t dial_ban(const struct phx__dial *d, const struct phx__dial_target *t,
-                                   const struct phx_address *a)
-{
-    uint64_t first = UINT64_MAX;
-
-    for (uint32_t i = 0; i < t->count; i++)
-        if ((t->untried & 1u << i) != 0)
-            first = PHX__MIN(t->hub ? 0 : phx__dial_rate_wait(&d->rate, &a[i], *d->now), first);
-    return first;
-}
-
-/* The first address still to try that nobody dials. Silent ones, perhaps behind a firewall, come last. */
+/* The first address still to try that nobody dials. Silent ones, perhaps behind a firewall, come last.
+ * *ban: how long the first of all to try must be left alone. */
 PHX__COLD static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__dial_target *t,
-                                            const struct phx_address *a)
+                                            const struct phx_address *a, uint64_t *ban)
 {
     uint32_t i, silent = PHX__NONE;
+    uint64_t wait;
 
+    *ban = UINT64_MAX;
     for (i = 0; i < t->count; i++) {
-        if ((t->untried & 1u << i) == 0 || phx__dial_slot_is_busy(&d->slots, t->at[i].key)
-            || (!t->hub && phx__dial_rate_wait(&d->rate, &a[i], *d->now) != 0))
+        if ((t->untried & 1u << i) == 0)
+            continue;
+        wait = t->hub ? 0 : phx__dial_rate_wait(&d->rate, &a[i], *d->now);
+        *ban = PHX__MIN(wait, *ban);
+        if (wait != 0 || phx__dial_slot_is_busy(&d->slots, t->at[i].key))
             continue;
         if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
@@ -15660,6 +15630,7 @@ PHX__COLD static int dial_begin_round(struct phx__dial *d, struct phx__dial_targ
 PHX__COLD static void dial_advance(struct phx__dial *d, struct phx__dial_target *t)
 {
     struct phx_address a[PHX__DIAL_ADDRESSES];
+    uint64_t ban;
     uint32_t i;
 
     if (!dial_may_dial(d, t)) {
@@ -15674,13 +15645,12 @@ PHX__COLD static void dial_advance(struct phx__dial *d, struct phx__dial_target 
     for (i = 0; i < t->count; i++) /* what the card has no more */
         t->untried = (uint8_t)(a[i].family == 0 ? t->untried & ~(1u << i) : t->untried);
     do {
-        i = dial_next_address(d, t, a);
+        i = dial_next_address(d, t, a, &ban);
     } while (i != PHX__NONE && !dial_begin(d, t, i, &a[i]));
     /* All that is left is busy: a round that tried something else is over, another one waits. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
         t->untried = 0;
     if (t->untried != 0) {
-        uint64_t ban = dial_ban(d, t, a);
         if (ban > 0) /* many may wait for the same moment */
             ban = dial_between(d, ban, ban + PHX__SECOND);
         dial_set(d, t, *d->now + DIAL_STAGGER_US + ban);
@@ -15793,20 +15763,14 @@ PHX__COLD static int dial_renew(struct phx__dial *d, struct phx__dial_target *t,
                       uint32_t n)
 {
     int some = dial_replace(d, t, a, n);
-    uint64_t delay;
 
-    if (some < 0)
-        return some;
-    if (some == 0) {
+    if (some > 0) /* new addresses, new hope */
+        dial_forgive(d, t, DIAL_FRESH_JITTER_US);
+    if (some > 0 && t->round)
+        dial_set_sooner(d, t, *d->now + dial_between(d, 0, DIAL_FRESH_JITTER_US));
+    if (some == 0)
         dial_settle(d, t); /* perhaps only what is gone now was still open */
-        return 0;
-    }
-    /* New addresses, new hope. Sooner than planned, never later. */
-    t->failures = 0;
-    delay = dial_between(d, 0, DIAL_FRESH_JITTER_US) + (t->round ? 0 : dial_courtesy(d, t));
-    if (t->round || dial_may_dial(d, t))
-        dial_set_sooner(d, t, *d->now + delay);
-    return 0;
+    return PHX__MIN(some, 0);
 }
 
 /* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
@@ -15840,21 +15804,19 @@ PHX__COLD static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 
 /* ---- The bound */
 
-/* Three bits: no more links; more nodes than links; more that can be reached. */
-PHX__COLD static int dial_bounds(const struct phx__dial *d)
+/* A bound that held and does not hold any more, which is rare, lets all targets at rest dial again. Three
+ * bits: no more links; more nodes than links; more that can be reached. */
+PHX__COLD static void dial_bound(struct phx__dial *d)
 {
-    return (d->links >= d->limits.max_links) | (d->targets.known > dial_mesh(d)) << 1
-           | (d->targets.reachable > dial_mesh(d)) << 2;
-}
+    uint32_t mesh = dial_mesh(d);
+    int held = (d->links >= d->limits.max_links) | (d->targets.known > mesh) << 1
+               | (d->targets.reachable > mesh) << 2;
+    int free = d->held & ~held;
 
-/* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
-PHX__COLD static void dial_relax(struct phx__dial *d, int before)
-{
-    int held = before & ~dial_bounds(d);
-
+    d->held = held;
     /* Without memory for some they are looked for again. */
-    if ((held == 0 && d->targets.known > dial_mesh(d))
-        || (!phx__dial_target_wake_all(&d->targets, dial_mesh(d)) && held == 0))
+    if ((free == 0 && d->targets.known > mesh)
+        || (!phx__dial_target_wake_all(&d->targets, mesh) && free == 0))
         return;
     for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].at != NULL)
@@ -15971,7 +15933,7 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
     struct phx_address order[PHX__DIAL_ADDRESSES];
     uint32_t n = phx__dial_addr_order(a, count, order);
     struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
-    int before = dial_bounds(d), err = 0;
+    int err = 0;
 
     if (node == PHX__SELF)
         return 0;
@@ -15987,7 +15949,7 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
         return err;
     if (dial_node(d, node)->linked)
         d->targets.nodes[node].linked = 1;
-    dial_relax(d, before);
+    dial_bound(d);
     return 0;
 }
 
@@ -16033,6 +15995,7 @@ PHX__COLD int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
         dial_rest(d, all[count]);
         all[count]->failures = all[count]->duplicates = 0;
     }
+    dial_bound(d);
     return 0;
 }
 
@@ -16044,12 +16007,12 @@ PHX__COLD static void dial_unmeet(struct phx__dial *d, uint32_t node)
             d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
 }
 
-PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node)
+PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node, int rests)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
-    int before = dial_bounds(d), has_left;
     uint64_t delay;
+    int has_left;
 
     if (!dial_node(d, node)->linked)
         return;
@@ -16062,24 +16025,16 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node)
                    ? 0 : (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
     for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         /* A link that comes and goes at once backs off like one that does not come. */
-        delay = n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
-                              : dial_backoff(d, 1, n->flaps - 1u);
+        delay = rests           ? dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us)
+                : n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
+                                : dial_backoff(d, 1, n->flaps - 1u);
+        all[count]->failures = rests ? DIAL_DEAD_ROUNDS : all[count]->failures;
         dial_plan(d, all[count], delay + dial_courtesy(d, all[count]));
     }
     if (has_left)
         dial_unmeet(d, node);
     dial_look_for_hubs(d);
-    dial_relax(d, before);
-}
-
-PHX__COLD void phx__dial_rest(struct phx__dial *d, uint32_t node)
-{
-    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-
-    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
-        all[count]->failures = DIAL_DEAD_ROUNDS;
-        dial_plan(d, all[count], dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us));
-    }
+    dial_bound(d);
 }
 
 PHX__COLD void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
@@ -16130,14 +16085,12 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
 PHX__COLD void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 {
     struct phx__dial_target *t;
-    int was = dial_node(d, node)->reachable, before = dial_bounds(d);
 
-    if (dial_node(d, node)->target == 0 || was == reachable)
+    if (dial_node(d, node)->target == 0 || dial_node(d, node)->reachable == reachable)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
     d->targets.reachable += reachable ? 1u : UINT32_MAX;
-    if ((before & ~dial_bounds(d)) != 0)
-        dial_relax(d, before);
+    dial_bound(d);
     t = reachable && phx__dial_target_in_mesh(&d->targets, node, d->limits.max_links)
             ? phx__dial_target_wake(&d->targets, node)
             : phx__dial_target_of(&d->targets, node);
@@ -16167,7 +16120,6 @@ PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot)
 PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_node *n;
-    int before = dial_bounds(d);
 
     if (!dial_node(d, node)->linked)
         dial_unmeet(d, node);
@@ -16178,7 +16130,7 @@ PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
     n->wanted = n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->linked = (uint8_t)(n->linked ? 2 : 0);
-    dial_relax(d, before);
+    dial_bound(d);
 }
 
 PHX__COLD const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,
@@ -23286,12 +23238,9 @@ PHX__COLD static void links_drop_slot(phx *p, struct phx__link *l)
 {
     struct phx__links *s = &p->links;
 
-    for (uint32_t i = 0; l->queued && i < s->writer_count; i++) {
-        if (s->writers[i] != l->slot)
-            continue;
-        s->writers[i] = s->writers[--s->writer_count];
-        break;
-    }
+    for (uint32_t i = 0; i < s->writer_count; i++)
+        if (s->writers[i] == l->slot)
+            s->writers[i] = s->writers[--s->writer_count];
     s->at[l->slot] = NULL;
     while (s->size > 0 && s->at[s->size - 1] == NULL)
         s->size--;
@@ -23401,11 +23350,10 @@ PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
     p->stats.links_lost += reason != PHX_EDUPLICATE; /* then it is replaced, or soon will be */
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
-    phx__dial_down(&p->dial, l->peer);
+    /* One who is alone comes again soon. */
+    phx__dial_down(&p->dial, l->peer, reason == PHX_ELIMIT && p->links.up > 0);
     if (reason == PHX_ETIMEDOUT) /* if it is there by another way, this one lost what was sent */
         phx__route_beat_silent(&p->route, l->peer);
-    if (reason == PHX_ELIMIT && p->links.up > 0) /* one who is alone comes again soon */
-        phx__dial_rest(&p->dial, l->peer);
     phx__node_dead_note(p, l->peer);
 }
 
@@ -23501,9 +23449,8 @@ PHX__COLD void phx__node_links_free(phx *p)
     }
     s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
     for (uint32_t i = 0; i < (uint32_t)p->listeners.count; i++) {
-        const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
-        links_shut(p, at->handle);
-        links_shut(p, companion->handle);
+        links_shut(p, p->listeners.at[i].handle);
+        links_shut(p, p->listeners.at[PHX__LISTENERS + i].handle); /* its companion */
     }
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));

@@ -61,10 +61,10 @@ PHX__COLD int phx__dial_addr_is_same(const struct phx__ratelimit *l, const struc
     return k == n && n == count;
 }
 
-/* Until when an address is left alone; 0: it is not. */
+/* Until when an address is left alone, since it leads to this very node or to another one; 0: it is not. */
 PHX__COLD static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_t rest)
 {
-    if (c->error != PHX_ESELF)
+    if (c->error != PHX_ESELF && c->met != PHX__DIAL_MET_OTHER)
         return 0;
     return rest < UINT64_MAX - 1 - c->tried_at ? c->tried_at + rest : UINT64_MAX - 1;
 }
@@ -86,17 +86,4 @@ PHX__COLD uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_
     for (uint32_t i = 0; i < count; i++)
         first = PHX__MIN(dial_addr_rest(&at[i], rest), first);
     return first;
-}
-
-int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint64_t rest, uint64_t now)
-{
-    int others = 0;
-
-    for (uint32_t i = 0; i < count; i++) {
-        if (at[i].met == PHX__DIAL_MET_OTHER)
-            others = 1;
-        else if (dial_addr_rest(&at[i], rest) <= now)
-            return 0;
-    }
-    return others;
 }

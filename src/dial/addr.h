@@ -31,14 +31,12 @@ PHX_PRIVATE uint32_t phx__dial_addr_index(const struct phx__dial_addr *at, uint3
 /* The same set, in whatever order? */
 PHX_PRIVATE int phx__dial_addr_is_same(const struct phx__ratelimit *l, const struct phx__dial_addr *at,
                                        uint32_t count, const struct phx_address *a, uint32_t n);
-/* The ones that may be tried now, as bits. rest: how long one that led to this node itself is left alone. */
+/* The ones that may be tried now, as bits. rest: how long one that led to this node itself, or to another
+ * than it is of, is left alone. */
 PHX_PRIVATE unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
                                            uint64_t now);
 /* When the first of them may be tried. */
 PHX_PRIVATE uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest);
-/* Nobody is where this target was said to be: others live at all its addresses, or this node. */
-PHX_PRIVATE int phx__dial_addr_is_gone(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
-                                       uint64_t now);
 
 /* ---- rate.c: how often a node dials the addresses that it was told by others */
 

@@ -36,9 +36,9 @@
  * max_links links dials only hubs it lacks.
  *
  * A refusal says why, but not who refused. Only the ANSWER proves that, and so only phx__dial_meet ends a
- * round early or lets an address rest for ten times retry_max: one that seems to be this node itself (a
- * stranger may have said so, or it has moved), or all of a node that others have proved to live at, such as a
- * process that was started again.
+ * round early. An address rests for ten times retry_max if it seems to be this node itself (a stranger may
+ * have said so, or it has moved), or if another node has proved to live there: most often the next life of a
+ * process, started again.
  *
  * This room does not know what a dial is made of, whether the peer is who it says (link proves that), or who
  * is alive (detect knows). The paper (4.1, step 1) dials every address that it hears of at once, and once. */
@@ -259,6 +259,9 @@ PHX__COLD static void dial_hasten(struct phx__dial *d, struct phx__dial_target *
 PHX__COLD static void dial_forgive(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
 {
     t->failures = t->duplicates = 0;
+    for (uint32_t i = 0; i < t->count; i++)
+        if (t->at[i].met == PHX__DIAL_MET_OTHER)
+            t->at[i].met = PHX__DIAL_MET_NOBODY;
     dial_hasten(d, t, jitter);
 }
 
@@ -273,14 +276,10 @@ PHX__COLD static uint64_t dial_after_duplicates(struct phx__dial *d, struct phx_
 
 PHX__COLD static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint64_t delay, slow = dial_slow(d);
+    uint64_t delay;
 
     if (t->verdict == DIAL_BARRED) {
         delay = dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us);
-    } else if (!t->hub && phx__dial_addr_is_gone(t->at, t->count, slow, *d->now)) {
-        /* Others live where it was: most often its own next life, started again there. */
-        delay = dial_between(d, slow / 2, slow);
-        t->failures = PHX__MAX(t->failures, DIAL_DEAD_ROUNDS);
     } else {
         delay = dial_backoff(d, t->hub, t->failures);
         if (!t->hub && dial_node(d, t->node)->reachable && delay > DIAL_RELAYED_US)
@@ -338,27 +337,21 @@ PHX__COLD static void dial_note(struct phx__dial *d, struct phx__dial_target *t,
     t->verdict = PHX__MAX(t->verdict, verdict);
 }
 
-/* How long the first address still to try must be left alone. */
-PHX__COLD static uint64_t dial_ban(const struct phx__dial *d, const struct phx__dial_target *t,
-                                   const struct phx_address *a)
-{
-    uint64_t first = UINT64_MAX;
-
-    for (uint32_t i = 0; i < t->count; i++)
-        if ((t->untried & 1u << i) != 0)
-            first = PHX__MIN(t->hub ? 0 : phx__dial_rate_wait(&d->rate, &a[i], *d->now), first);
-    return first;
-}
-
-/* The first address still to try that nobody dials. Silent ones, perhaps behind a firewall, come last. */
+/* The first address still to try that nobody dials. Silent ones, perhaps behind a firewall, come last.
+ * *ban: how long the first of all to try must be left alone. */
 PHX__COLD static uint32_t dial_next_address(const struct phx__dial *d, const struct phx__dial_target *t,
-                                            const struct phx_address *a)
+                                            const struct phx_address *a, uint64_t *ban)
 {
     uint32_t i, silent = PHX__NONE;
+    uint64_t wait;
 
+    *ban = UINT64_MAX;
     for (i = 0; i < t->count; i++) {
-        if ((t->untried & 1u << i) == 0 || phx__dial_slot_is_busy(&d->slots, t->at[i].key)
-            || (!t->hub && phx__dial_rate_wait(&d->rate, &a[i], *d->now) != 0))
+        if ((t->untried & 1u << i) == 0)
+            continue;
+        wait = t->hub ? 0 : phx__dial_rate_wait(&d->rate, &a[i], *d->now);
+        *ban = PHX__MIN(wait, *ban);
+        if (wait != 0 || phx__dial_slot_is_busy(&d->slots, t->at[i].key))
             continue;
         if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
@@ -409,6 +402,7 @@ PHX__COLD static int dial_begin_round(struct phx__dial *d, struct phx__dial_targ
 PHX__COLD static void dial_advance(struct phx__dial *d, struct phx__dial_target *t)
 {
     struct phx_address a[PHX__DIAL_ADDRESSES];
+    uint64_t ban;
     uint32_t i;
 
     if (!dial_may_dial(d, t)) {
@@ -423,13 +417,12 @@ PHX__COLD static void dial_advance(struct phx__dial *d, struct phx__dial_target 
     for (i = 0; i < t->count; i++) /* what the card has no more */
         t->untried = (uint8_t)(a[i].family == 0 ? t->untried & ~(1u << i) : t->untried);
     do {
-        i = dial_next_address(d, t, a);
+        i = dial_next_address(d, t, a, &ban);
     } while (i != PHX__NONE && !dial_begin(d, t, i, &a[i]));
     /* All that is left is busy: a round that tried something else is over, another one waits. */
     if (i == PHX__NONE && t->tried > 0 && t->open == 0)
         t->untried = 0;
     if (t->untried != 0) {
-        uint64_t ban = dial_ban(d, t, a);
         if (ban > 0) /* many may wait for the same moment */
             ban = dial_between(d, ban, ban + PHX__SECOND);
         dial_set(d, t, *d->now + DIAL_STAGGER_US + ban);
@@ -542,20 +535,14 @@ PHX__COLD static int dial_renew(struct phx__dial *d, struct phx__dial_target *t,
                       uint32_t n)
 {
     int some = dial_replace(d, t, a, n);
-    uint64_t delay;
 
-    if (some < 0)
-        return some;
-    if (some == 0) {
+    if (some > 0) /* new addresses, new hope */
+        dial_forgive(d, t, DIAL_FRESH_JITTER_US);
+    if (some > 0 && t->round)
+        dial_set_sooner(d, t, *d->now + dial_between(d, 0, DIAL_FRESH_JITTER_US));
+    if (some == 0)
         dial_settle(d, t); /* perhaps only what is gone now was still open */
-        return 0;
-    }
-    /* New addresses, new hope. Sooner than planned, never later. */
-    t->failures = 0;
-    delay = dial_between(d, 0, DIAL_FRESH_JITTER_US) + (t->round ? 0 : dial_courtesy(d, t));
-    if (t->round || dial_may_dial(d, t))
-        dial_set_sooner(d, t, *d->now + delay);
-    return 0;
+    return PHX__MIN(some, 0);
 }
 
 /* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
@@ -589,21 +576,19 @@ PHX__COLD static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 
 /* ---- The bound */
 
-/* Three bits: no more links; more nodes than links; more that can be reached. */
-PHX__COLD static int dial_bounds(const struct phx__dial *d)
+/* A bound that held and does not hold any more, which is rare, lets all targets at rest dial again. Three
+ * bits: no more links; more nodes than links; more that can be reached. */
+PHX__COLD static void dial_bound(struct phx__dial *d)
 {
-    return (d->links >= d->limits.max_links) | (d->targets.known > dial_mesh(d)) << 1
-           | (d->targets.reachable > dial_mesh(d)) << 2;
-}
+    uint32_t mesh = dial_mesh(d);
+    int held = (d->links >= d->limits.max_links) | (d->targets.known > mesh) << 1
+               | (d->targets.reachable > mesh) << 2;
+    int free = d->held & ~held;
 
-/* If a bound that held before does not hold any more, which is rare, all targets at rest may dial again. */
-PHX__COLD static void dial_relax(struct phx__dial *d, int before)
-{
-    int held = before & ~dial_bounds(d);
-
+    d->held = held;
     /* Without memory for some they are looked for again. */
-    if ((held == 0 && d->targets.known > dial_mesh(d))
-        || (!phx__dial_target_wake_all(&d->targets, dial_mesh(d)) && held == 0))
+    if ((free == 0 && d->targets.known > mesh)
+        || (!phx__dial_target_wake_all(&d->targets, mesh) && free == 0))
         return;
     for (uint32_t i = 0; i < d->targets.count; i++)
         if (d->targets.at[i].at != NULL)
@@ -720,7 +705,7 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
     struct phx_address order[PHX__DIAL_ADDRESSES];
     uint32_t n = phx__dial_addr_order(a, count, order);
     struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
-    int before = dial_bounds(d), err = 0;
+    int err = 0;
 
     if (node == PHX__SELF)
         return 0;
@@ -736,7 +721,7 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
         return err;
     if (dial_node(d, node)->linked)
         d->targets.nodes[node].linked = 1;
-    dial_relax(d, before);
+    dial_bound(d);
     return 0;
 }
 
@@ -782,6 +767,7 @@ PHX__COLD int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
         dial_rest(d, all[count]);
         all[count]->failures = all[count]->duplicates = 0;
     }
+    dial_bound(d);
     return 0;
 }
 
@@ -793,12 +779,12 @@ PHX__COLD static void dial_unmeet(struct phx__dial *d, uint32_t node)
             d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
 }
 
-PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node)
+PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node, int rests)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
-    int before = dial_bounds(d), has_left;
     uint64_t delay;
+    int has_left;
 
     if (!dial_node(d, node)->linked)
         return;
@@ -811,24 +797,16 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node)
                    ? 0 : (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
     for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         /* A link that comes and goes at once backs off like one that does not come. */
-        delay = n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
-                              : dial_backoff(d, 1, n->flaps - 1u);
+        delay = rests           ? dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us)
+                : n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
+                                : dial_backoff(d, 1, n->flaps - 1u);
+        all[count]->failures = rests ? DIAL_DEAD_ROUNDS : all[count]->failures;
         dial_plan(d, all[count], delay + dial_courtesy(d, all[count]));
     }
     if (has_left)
         dial_unmeet(d, node);
     dial_look_for_hubs(d);
-    dial_relax(d, before);
-}
-
-PHX__COLD void phx__dial_rest(struct phx__dial *d, uint32_t node)
-{
-    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-
-    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
-        all[count]->failures = DIAL_DEAD_ROUNDS;
-        dial_plan(d, all[count], dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us));
-    }
+    dial_bound(d);
 }
 
 PHX__COLD void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
@@ -879,14 +857,12 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
 PHX__COLD void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 {
     struct phx__dial_target *t;
-    int was = dial_node(d, node)->reachable, before = dial_bounds(d);
 
-    if (dial_node(d, node)->target == 0 || was == reachable)
+    if (dial_node(d, node)->target == 0 || dial_node(d, node)->reachable == reachable)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
     d->targets.reachable += reachable ? 1u : UINT32_MAX;
-    if ((before & ~dial_bounds(d)) != 0)
-        dial_relax(d, before);
+    dial_bound(d);
     t = reachable && phx__dial_target_in_mesh(&d->targets, node, d->limits.max_links)
             ? phx__dial_target_wake(&d->targets, node)
             : phx__dial_target_of(&d->targets, node);
@@ -916,7 +892,6 @@ PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot)
 PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_node *n;
-    int before = dial_bounds(d);
 
     if (!dial_node(d, node)->linked)
         dial_unmeet(d, node);
@@ -927,7 +902,7 @@ PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
     n->wanted = n->flaps = 0;
     /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
     n->linked = (uint8_t)(n->linked ? 2 : 0);
-    dial_relax(d, before);
+    dial_bound(d);
 }
 
 PHX__COLD const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,

@@ -43,6 +43,7 @@ struct phx__dial {
     uint32_t ask_timer; /* PHX__TIMER_HUBS; PHX__NONE: nobody is asked for hubs */
     int listening;       /* this node can be dialled, so of two such nodes only one dials at first */
     int stopped;         /* closing: dial no more */
+    int held;            /* bounds that hold, as bits */
     const uint64_t *now; /* the owner's clock, which never runs backwards */
 };
 
@@ -63,11 +64,10 @@ PHX_PRIVATE int phx__dial_unhub(struct phx__dial *d, const struct phx_address *a
 PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_address *a,
                                     uint32_t count);
 /* A link with node is up (slot: of the dial that made it, or PHX__NONE if the peer dialled) or down.
- * PHX_ENOMEM: it is not taken note of: close the link. The dial is over in any case. */
+ * PHX_ENOMEM: it is not taken note of: close the link. The dial is over in any case.
+ * rests: one side has too many links, and both can do without this one. */
 PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot);
-PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node);
-/* ... because one side has too many, and both can do without: it rests. */
-PHX_PRIVATE void phx__dial_rest(struct phx__dial *d, uint32_t node);
+PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node, int rests);
 /* The other side of this dial has proved to be `node` (PHX__NONE: unknown). Else others are tried. */
 PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node);
 /* A dial failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after PHX_ESELF it rests

@@ -59,18 +59,6 @@ PHX__COLD static void target_pick(struct phx__dial_targets *ts, uint32_t node)
     ts->picks[i].node = node;
 }
 
-/* The best node with addresses that is no pick, or PHX__NONE. */
-PHX__COLD static uint32_t target_next_pick(const struct phx__dial_targets *ts)
-{
-    uint32_t node, next = PHX__NONE;
-
-    for (node = 0; node < ts->node_capacity; node++)
-        if (ts->nodes[node].target != 0 && !phx__dial_target_is_pick(ts, node)
-            && (next == PHX__NONE || target_score(ts, node) < target_score(ts, next)))
-            next = node;
-    return next;
-}
-
 /* ---- Targets */
 
 static size_t target_size(int hub, uint32_t count)
@@ -250,8 +238,9 @@ PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_target
         return NULL;
     for (ts->pick_count--; pick < ts->pick_count; pick++)
         ts->picks[pick] = ts->picks[pick + 1];
-    if ((node = target_next_pick(ts)) == PHX__NONE)
-        return NULL;
-    target_pick(ts, node);
-    return phx__dial_target_wake(ts, node);
+    /* The best of the others takes the last place, from which each better one drives the one before. */
+    for (node = 0; node < ts->node_capacity; node++)
+        if (ts->nodes[node].target != 0 && !phx__dial_target_is_pick(ts, node))
+            target_pick(ts, node);
+    return pick < ts->pick_count ? phx__dial_target_wake(ts, ts->picks[pick].node) : NULL;
 }

@@ -9,9 +9,9 @@
  *                                        \--> PARKED --/   (our own dial to that node goes first)
  *
  * The dialer may use the link when it has seen the ANSWER, the acceptor when it has seen the PROOF, so each
- * has heard its own nonce back (one-way links are refused) and a link costs two round trips. A PAD before the
- * HELLO and one before the ANSWER show that the path carries full packets. Who may link with whom is decided
- * by the node, in `judge`. */
+ * has heard its own nonce back (one-way links are refused) and a link costs two round trips. HELLO and ANSWER
+ * are padded if the path is to show that it carries full packets. Who may link with whom is decided by the
+ * node, in `judge`. */
 #include "link/state.h"
 
 /* ---- Proofs */
@@ -77,39 +77,28 @@ PHX__COLD void phx__link_hello_cluster(struct phx__link_set *s, const char *clus
     s->cluster = cluster;
 }
 
-/* Of a HELLO or ANSWER that is well-formed, and so has 227 bytes at most. */
-PHX__COLD static void hello_keep(struct phx__link_body *to, const uint8_t *from, size_t size)
+/* The body of a HELLO or ANSWER that is well-formed, and so has 227 bytes at most and the padding. */
+PHX__COLD static void hello_keep(struct phx__link_body *to, const uint8_t *body, size_t size, int flags)
 {
-    PHX_ASSERT(size <= sizeof to->data);
-    memcpy(to->data, from, size);
-    to->size = size;
+    to->size = size - ((flags & (int)PHX__PADDED) != 0 ? PHX__PAD : 0);
+    PHX_ASSERT(to->size <= sizeof to->data);
+    memcpy(to->data, body, to->size);
 }
 
 /* ---- What is said */
-
-PHX__COLD static int hello_say_pad(struct phx__link_set *s, struct phx__link *l)
-{
-    const struct phx__pad pad = { { { 0 } } };
-    struct phx__writer w;
-    int err = phx__link_out_control(s, l, PHX__WIRE_HEADER + sizeof pad, &w);
-
-    if (err != 0)
-        return err;
-    phx__wire_link_put(&w, PHX__PAD, 0, 0, &pad);
-    return phx__link_out_control_end(s, l, &w);
-}
 
 /* Encodes a message, which out_control_end then sends. kept may be NULL. */
 PHX__COLD static int hello_put(struct phx__link_set *s, struct phx__link *l, int type, const void *body,
                      struct phx__link_body *kept, struct phx__writer *w)
 {
-    int err = l->hello->padded ? hello_say_pad(s, l) : 0;
+    int flags = kept != NULL && l->hello->padded ? (int)PHX__PADDED : 0;
+    int err = phx__link_out_control(s, l, sizeof kept->data + (flags != 0 ? PHX__PAD : 0), w);
 
-    if (err != 0 || (err = phx__link_out_control(s, l, sizeof kept->data, w)) != 0)
+    if (err != 0)
         return err;
-    phx__wire_link_put(w, type, 0, 0, body);
+    phx__wire_link_put(w, type, flags, 0, body);
     if (kept != NULL)
-        hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER);
+        hello_keep(kept, w->data + PHX__WIRE_HEADER, w->size - PHX__WIRE_HEADER, flags);
     return 0;
 }
 
@@ -152,7 +141,7 @@ PHX__COLD static int hello_say_answer(struct phx__link_set *s, struct phx__link 
     hello_mac(s, l, 0, NULL, 0, a.mac);
     if (hello_keys(s) > 1)
         hello_mac(s, l, 1, NULL, 0, a.mac_other);
-    hello_put_macs(w.data + w.size, &a);
+    hello_put_macs(w.data + PHX__WIRE_HEADER + l->hello->answer.size, &a);
     hello_put_macs(l->hello->answer.data + l->hello->answer.size, &a);
     l->state = PHX__LINK_PROOF;
     return phx__link_out_control_end(s, l, &w);
@@ -199,7 +188,8 @@ PHX__COLD static int hello_on_hello(struct phx__link_set *s, struct phx__link *l
     l->id = h.id;
     l->incarnation = h.incarnation;
     l->heard.features = h.features;
-    hello_keep(&l->hello->hello, f->body, f->size);
+    l->hello->padded = (f->flags & PHX__PADDED) != 0;
+    hello_keep(&l->hello->hello, f->body, f->size, f->flags);
     l->state = PHX__LINK_PARKED;
     err = phx__link_hello_resume(s, l);
     return err == PHX_EAGAIN ? 0 : err;
@@ -223,9 +213,9 @@ PHX__COLD static int hello_on_answer(struct phx__link_set *s, struct phx__link *
         return err;
     if (a.version != PHX__WIRE_VERSION)
         return PHX_EVERSION;
-    if (l->hello->padded) /* the way back was not tried */
+    if (l->hello->padded != (f->flags & PHX__PADDED)) /* the way back was not tried */
         return PHX_EPROTO;
-    hello_keep(&l->hello->answer, f->body, f->size);
+    hello_keep(&l->hello->answer, f->body, f->size, f->flags);
     if ((key = hello_key_of(s, l, NULL, 0, a.mac, a.mac_other)) == PHX__NONE)
         return PHX_EKEY;
     l->id = a.id;
@@ -262,10 +252,6 @@ PHX__COLD int phx__link_hello_frame(struct phx__link_set *s, struct phx__link *l
         return hello_on_hello(s, l, f);
     if (l->state == PHX__LINK_HELLO && l->dialer && f->type == PHX__ANSWER)
         return hello_on_answer(s, l, f);
-    if (l->state == PHX__LINK_HELLO && f->type == PHX__PAD && l->hello->padded == l->dialer) {
-        l->hello->padded = !l->dialer;
-        return f->size == sizeof(struct phx__pad) ? 0 : PHX_EPROTO;
-    }
     return l->state == PHX__LINK_PROOF && f->type == PHX__PROOF ? hello_on_proof(s, l, f) : PHX_EPROTO;
 }
 

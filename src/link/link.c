@@ -6,7 +6,7 @@
  * How a link comes up is in hello.c, how it writes in out.c. */
 #include "link/link.h"
 
-/* An unauthenticated peer may send frames of this size: a PAD, a HELLO or PROOF, not more. */
+/* An unauthenticated peer may send frames of this size: a padded HELLO or ANSWER, not more. */
 #define LINK_HELLO_MOST 2048u
 /* Over TLS the same in its records, and the handshake: read by records, and not more than this in all. */
 #define LINK_TLS_READ 4096u

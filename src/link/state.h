@@ -23,7 +23,7 @@ struct phx__link_hello {
         uint8_t data[256];
         size_t size;
     } hello, answer;
-    uint8_t padded; /* dialer: a PAD goes before HELLO, and one must come back; acceptor: one came */
+    uint8_t padded; /* HELLO is, and so must be ANSWER */
 };
 
 struct phx__link_out {

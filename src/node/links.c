@@ -43,12 +43,9 @@ PHX__COLD static void links_drop_slot(phx *p, struct phx__link *l)
 {
     struct phx__links *s = &p->links;
 
-    for (uint32_t i = 0; l->queued && i < s->writer_count; i++) {
-        if (s->writers[i] != l->slot)
-            continue;
-        s->writers[i] = s->writers[--s->writer_count];
-        break;
-    }
+    for (uint32_t i = 0; i < s->writer_count; i++)
+        if (s->writers[i] == l->slot)
+            s->writers[i] = s->writers[--s->writer_count];
     s->at[l->slot] = NULL;
     while (s->size > 0 && s->at[s->size - 1] == NULL)
         s->size--;
@@ -158,11 +155,10 @@ PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
     p->stats.links_lost += reason != PHX_EDUPLICATE; /* then it is replaced, or soon will be */
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
-    phx__dial_down(&p->dial, l->peer);
+    /* One who is alone comes again soon. */
+    phx__dial_down(&p->dial, l->peer, reason == PHX_ELIMIT && p->links.up > 0);
     if (reason == PHX_ETIMEDOUT) /* if it is there by another way, this one lost what was sent */
         phx__route_beat_silent(&p->route, l->peer);
-    if (reason == PHX_ELIMIT && p->links.up > 0) /* one who is alone comes again soon */
-        phx__dial_rest(&p->dial, l->peer);
     phx__node_dead_note(p, l->peer);
 }
 
@@ -258,9 +254,8 @@ PHX__COLD void phx__node_links_free(phx *p)
     }
     s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
     for (uint32_t i = 0; i < (uint32_t)p->listeners.count; i++) {
-        const struct phx__listener *at = &p->listeners.at[i], *companion = at + PHX__LISTENERS;
-        links_shut(p, at->handle);
-        links_shut(p, companion->handle);
+        links_shut(p, p->listeners.at[i].handle);
+        links_shut(p, p->listeners.at[PHX__LISTENERS + i].handle); /* its companion */
     }
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));

@@ -13,10 +13,10 @@
 #include "route/route.h"
 
 /* Isolated changes are advertised at once. In a burst the wait doubles from 1 ms to the paper's 20 ms, less
- * if few nodes are known and a start is over in 20 ms; after a pause of twice the wait it starts over. A way
- * that is merely shorter waits for others like it: sites that start link gateway by gateway. A new link with
- * a node that was reachable before is told at once what it needs, so that both ends know of all such ways
- * when they tell the others.
+ * if few nodes are known: a start is over in 20 ms, and first words do not wait for a millisecond. After a
+ * pause of twice the wait it starts over. A way that is merely shorter waits for others like it: sites that
+ * start link gateway by gateway. A new link with a node that was reachable before is told at once what it
+ * needs, so that both ends know of all such ways when they tell the others.
  *
  * A whole site that is heard of through another node waits until its gateways have their links, in the order
  * of the dials of a start: ways become shorter meanwhile, and each member is told once, not four times. Who
@@ -571,7 +571,8 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
     int site = pace->far && !pace->busy && r->dirty.count >= ADVERT_SITE && !PHX__ROUTE_RULES(r);
-    uint64_t most = ADVERT_GAP_MIN + r->known * ADVERT_GAP_EACH, gap, at;
+    uint64_t each = r->known * ADVERT_GAP_EACH, most = PHX__MIN(ADVERT_GAP_MIN + each, ADVERT_GAP_MAX);
+    uint64_t least, gap, at;
 
     if (r->dirty.count == 0 && !pace->look && !pace->urgent)
         return;
@@ -589,8 +590,8 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
         return;
     }
     phx__timer_stop(r->timers, pace->tell_timer);
-    most = most < ADVERT_GAP_MAX ? most : ADVERT_GAP_MAX;
-    pace->gap = gap == 0 ? ADVERT_GAP_MIN : 2 * gap < most ? 2 * gap : most;
+    least = pace->busy ? PHX__MIN(each, ADVERT_GAP_MIN) : ADVERT_GAP_MIN;
+    pace->gap = gap > 0 ? PHX__MIN(2 * gap, most) : r->nbr_count > 0 ? least : 0; /* nobody hears: no burst */
     pace->told_at = now;
     advert_update_all(r);
     if (pace->shrunk)

@@ -13,23 +13,23 @@ static const struct phx__field wire_hello[] = {
     PHX__NUMBER(phx__hello, magic), PHX__NUMBER(phx__hello, version_min),
     PHX__NUMBER(phx__hello, version_max), PHX__BYTES(phx__hello, cluster), PHX__NUMBER(phx__hello, features),
     PHX__BYTES(phx__hello, id), PHX__NUMBER(phx__hello, incarnation), PHX__BYTES(phx__hello, nonce),
+    { 0, PHX__ZEROS, 0 },
 };
+#define WIRE_PADDED 1u /* fields at the end of a HELLO or ANSWER that only one with PADDED has */
 
-/* The macs of ANSWER and PROOF stand last, so what they cover is a prefix of the body as it was sent. */
+/* The macs of ANSWER and PROOF stand last but for the padding, so what they cover is a prefix of the body as
+ * it was sent. */
 static const struct phx__field wire_answer[] = {
     PHX__NUMBER(phx__answer, version), PHX__NUMBER(phx__answer, features), PHX__BYTES(phx__answer, id),
     PHX__NUMBER(phx__answer, incarnation), PHX__BYTES(phx__answer, nonce), PHX__NUMBER(phx__answer, own.seq),
     PHX__NUMBER(phx__answer, own.card_version), PHX__NUMBER(phx__answer, own.have),
     PHX__ADDRESS(phx__answer, observed), PHX__BYTES(phx__answer, mac), PHX__BYTES(phx__answer, mac_other),
+    { 0, PHX__ZEROS, 0 },
 };
 
 static const struct phx__field wire_proof[] = {
     PHX__NUMBER(phx__proof, own.seq), PHX__NUMBER(phx__proof, own.card_version),
     PHX__NUMBER(phx__proof, own.have), PHX__ADDRESS(phx__proof, observed), PHX__BYTES(phx__proof, mac),
-};
-
-static const struct phx__field wire_pad[] = { /* 254 bytes each */
-    { 0, 0, 254 }, { 254, 0, 254 }, { 508, 0, 254 }, { 762, 0, 254 }, { 1016, 0, 254 }, { 1270, 0, 254 }
 };
 
 static const struct phx__field wire_refuse[] = { { 0, PHX__ERROR, 0 } };
@@ -80,15 +80,16 @@ static const struct wire_format {
     [PHX__PROBE] = WIRE_FORMAT(wire_probe, struct phx__probe),
     [PHX__HAND] = WIRE_FORMAT(wire_hand, struct phx__hand),
     [PHX__TRACE] = WIRE_FORMAT(wire_trace, struct phx__trace),
-    [PHX__PAD] = WIRE_FORMAT(wire_pad, struct phx__pad),
 };
 
 static size_t wire_field_count(int type, int flags)
 {
     int asks = type == PHX__TRACE && (flags & (int)PHX__TRACE_ANSWER) == 0;
     int beats = type == PHX__BEAT && (flags & (int)PHX__BEAT_SHRUNK) == 0;
+    int plain = (type == PHX__HELLO || type == PHX__ANSWER) && (flags & (int)PHX__PADDED) == 0;
 
-    return wire_formats[type].count - (asks ? WIRE_TRACE_ANSWER : beats ? WIRE_BEAT_SHRUNK : 0);
+    return wire_formats[type].count
+           - (asks ? WIRE_TRACE_ANSWER : beats ? WIRE_BEAT_SHRUNK : plain ? WIRE_PADDED : 0);
 }
 
 void phx__wire_link_put(struct phx__writer *w, int type, int flags, int hops, const void *body)

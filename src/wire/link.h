@@ -8,6 +8,7 @@
 #define PHX__NONCE 16
 #define PHX__MAC 32
 
+#define PHX__PADDED 1u /* frame flag of HELLO and ANSWER: PHX__PAD zeros at the end */
 #define PHX__FEATURE_RTT 1u /* in HELLO and ANSWER: entries may come with round trip times */
 struct phx__hello {
     uint32_t magic;
@@ -17,9 +18,6 @@ struct phx__hello {
     struct phx_id id;
     uint64_t incarnation;
     uint8_t nonce[PHX__NONCE];
-};
-struct phx__pad { /* with the HELLO or ANSWER behind it, it fills a packet of an Ethernet and more */
-    uint8_t zeros[6][254];
 };
 /* What a side says of itself just now in ANSWER or PROOF. */
 struct phx__standing {
@@ -36,7 +34,7 @@ struct phx__answer {
     struct phx__standing own;
     struct phx_address observed; /* where the acceptor sees the dialer */
     uint8_t mac[PHX__MAC];       /* with the acceptor's first key */
-    uint8_t mac_other[PHX__MAC]; /* with its second, or random; both last in the body */
+    uint8_t mac_other[PHX__MAC]; /* with its second, or random; both last in the body but for the padding */
 };
 struct phx__proof {
     struct phx__standing own;

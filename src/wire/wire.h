@@ -38,7 +38,6 @@ enum phx__frame_type {
     PHX__CAST,      /* the same fragment of a message to many nodes: DATA for each, payload once */
     PHX__HAND,      /* end to end: these names of mine are to be yours */
     PHX__TRACE,     /* end to end: who is the n-th node on the way to the target */
-    PHX__PAD,       /* before HELLO and ANSWER: does the path carry full packets? */
 #ifdef PHX_PAPER
     PHX__PAPER, /* see test/sim/paper.h */
 #endif
@@ -69,6 +68,8 @@ struct phx__field {
     uint8_t number, bytes;
 };
 #define PHX__ERROR 3u /* as a number */
+#define PHX__ZEROS 5u /* as a number: PHX__PAD bytes, which no struct has */
+#define PHX__PAD 1532u /* with the HELLO or ANSWER before it, it fills a packet of an Ethernet and more */
 #define PHX__NUMBER(type, member) { offsetof(struct type, member), sizeof(((struct type *)0)->member), 0 }
 #define PHX__BYTES(type, member) { offsetof(struct type, member), 0, sizeof(((struct type *)0)->member) }
 #define PHX__ADDRESS(type, member) { offsetof(struct type, member), 0, 0 }

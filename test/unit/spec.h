@@ -33,7 +33,7 @@
 enum {
     SPEC_HELLO = 1, SPEC_ANSWER, SPEC_PROOF, SPEC_REFUSE, SPEC_UPDATE, SPEC_CARD, SPEC_REQUEST,
     SPEC_BEAT, SPEC_SUMMARY, SPEC_DATA, SPEC_ACK, SPEC_SUSPECT, SPEC_PROBE, SPEC_CAST,
-    SPEC_HAND, SPEC_TRACE, SPEC_PAD, SPEC_TYPES
+    SPEC_HAND, SPEC_TRACE, SPEC_TYPES
 };
 
 struct spec_counts {
@@ -180,7 +180,15 @@ static int spec_life(struct spec_side *s, uint64_t incarnation, uint64_t seq)
     return spec_no(s, "number %lu of incarnation %lx", (unsigned long)seq, (unsigned long)incarnation);
 }
 
-static int spec_hello(struct spec_side *s, struct spec_in *in)
+/* PADDED, in HELLO and ANSWER. */
+static void spec_padding(struct spec_in *in, unsigned flags)
+{
+    for (int i = 0; i < 1532 && (flags & 1) != 0; i++)
+        if (spec_uint(in, 1) != 0)
+            in->bad = 1;
+}
+
+static int spec_hello(struct spec_side *s, struct spec_in *in, unsigned flags)
 {
     uint64_t magic = spec_uint(in, 4), low = spec_uint(in, 2), high = spec_uint(in, 2);
 
@@ -188,6 +196,7 @@ static int spec_hello(struct spec_side *s, struct spec_in *in)
     memcpy(s->id, spec_take(in, 16), 16);
     s->own_incarnation = spec_uint(in, 8);
     spec_take(in, 16);
+    spec_padding(in, flags);
     if (!spec_end(s, in, "HELLO"))
         return 0;
     if (magic != 0x31584850)
@@ -212,7 +221,7 @@ static int spec_standing(struct spec_side *s, struct spec_in *in)
     return spec_life(s, s->own_incarnation, seq);
 }
 
-static int spec_answer(struct spec_side *s, struct spec_in *in)
+static int spec_answer(struct spec_side *s, struct spec_in *in, unsigned flags)
 {
     uint64_t version = spec_uint(in, 2);
 
@@ -224,6 +233,7 @@ static int spec_answer(struct spec_side *s, struct spec_in *in)
         return 0;
     spec_take(in, 32); /* mac */
     spec_take(in, 32); /* mac_other */
+    spec_padding(in, flags);
     if (!spec_end(s, in, "ANSWER"))
         return 0;
     return version != 0 ? 1 : spec_no(s, "ANSWER of version 0");
@@ -656,8 +666,8 @@ static int spec_body(struct spec_side *s, unsigned type, unsigned flags, const u
     struct spec_in in = spec_open(body, size);
 
     switch (type) {
-    case SPEC_HELLO: return spec_hello(s, &in);
-    case SPEC_ANSWER: return spec_answer(s, &in);
+    case SPEC_HELLO: return spec_hello(s, &in, flags);
+    case SPEC_ANSWER: return spec_answer(s, &in, flags);
     case SPEC_PROOF: return spec_proof(s, &in);
     case SPEC_REFUSE: return spec_refuse(s, &in);
     case SPEC_UPDATE: return spec_update(s, &in);
@@ -672,12 +682,11 @@ static int spec_body(struct spec_side *s, unsigned type, unsigned flags, const u
     case SPEC_CAST: return spec_cast(s, &in, flags);
     case SPEC_HAND: return spec_hand(s, &in);
     case SPEC_TRACE: return spec_trace(s, &in, flags);
-    case SPEC_PAD: return size == 1524 ? 1 : spec_no(s, "PAD of %lu bytes", (unsigned long)size);
     default: return spec_no(s, "type %u", type);
     }
 }
 
-/* The table of states, seen from the sender: perhaps PAD, HELLO and PROOF, or ANSWER, and then it is up. */
+/* The table of states, seen from the sender: HELLO and PROOF, or ANSWER, and then it is up. */
 static int spec_order(struct spec_side *s, unsigned type)
 {
     if (s->alone)
@@ -686,9 +695,6 @@ static int spec_order(struct spec_side *s, unsigned type)
         return spec_no(s, "a frame after REFUSE");
     if (type == SPEC_REFUSE) {
         s->over = 1;
-    } else if (type == SPEC_PAD) {
-        if (s->started || s->counts.frames[SPEC_PAD] > 0)
-            return spec_no(s, "a PAD behind the first frame");
     } else if (!s->started) {
         if (type != SPEC_HELLO && type != SPEC_ANSWER)
             return spec_no(s, "the first frame is of type %u", type);

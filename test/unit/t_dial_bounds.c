@@ -107,7 +107,7 @@ static void test_dead_beyond(void)
     }
     ok(linked == 15, "%d of 15 are linked", linked);
     for (i = 0; i < 15; i++)
-        phx__dial_down(&r->d, node[i]);
+        phx__dial_down(&r->d, node[i], 0);
     for (i = 15; i < 25; i++)
         phx__dial_route(&r->d, node[i], 1);
     rig_check(r);
@@ -168,7 +168,7 @@ static void test_max_links(void)
     rig_fail(r, r->last.slot, PHX_EREFUSED);
     rig_up(r, PHX__NONE, node[extra]);
     rig_pass(r, 10 * SECOND);
-    phx__dial_down(&r->d, node[extra]);
+    phx__dial_down(&r->d, node[extra], 0);
     count_dialled(r, seen, 200);
     ok(!seen[node[extra]], "a want is met by a link");
     for (pick = 0; !before[node[pick]]; pick++)
@@ -224,10 +224,10 @@ static void test_full_mesh(void)
     rig_wait(r);
     ok(r->last.expect == PHX__NONE, "beyond it hubs are");
     rig_fail(r, r->last.slot, PHX_EREFUSED);
-    phx__dial_down(&r->d, node[0]);
+    phx__dial_down(&r->d, node[0], 0);
     ok(count_dialled(r, seen, 200) == 10 && !seen[node[0]], "a lost link is not made again unasked");
     for (i = 1; i < 100; i++) {
-        phx__dial_down(&r->d, node[i]);
+        phx__dial_down(&r->d, node[i], 0);
         phx__dial_forget(&r->d, node[i]);
     }
     ok(count_dialled(r, seen, 200) == 0, "not the last one either");
@@ -261,7 +261,7 @@ static void test_crossing(void)
         else if (how == 1)
             rig_says(r, i, NULL, 0);
         else
-            phx__dial_down(&r->d, node);
+            phx__dial_down(&r->d, node, 0);
         ok(count_dialled(r, seen, 50) == 20, "20 known: all");
         rig_free(r);
     }
@@ -319,10 +319,10 @@ static void test_full(void)
     ok(rig_wait(r) == 0, "but a hub");
     rig_up(r, r->last.slot, rig_node(r));
     rig_pass(r, 2 * SECOND);
-    phx__dial_down(&r->d, node[0]);
+    phx__dial_down(&r->d, node[0], 0);
     rig_pass(r, SECOND);
     ok(r->open_count == 0, "six links, then five: still full");
-    phx__dial_down(&r->d, node[1]);
+    phx__dial_down(&r->d, node[1], 0);
     rig_pass(r, SECOND);
     ok(r->open_count == 1 && r->last.expect == node[5], "four: it is dialled");
     rig_check(r);
@@ -466,7 +466,7 @@ static void test_large_host(uint64_t seed)
         while (r->open_count > 0)
             check(rig_up(r, r->open[0].slot, r->open[0].expect) == 0, "up");
         for (i = 0; i < 400; i++) {
-            phx__dial_down(&r->d, node[i]);
+            phx__dial_down(&r->d, node[i], 0);
             phx__dial_forget(&r->d, node[i]);
         }
         r->now += SECOND;

@@ -214,11 +214,11 @@ static void test_dialled_by_peer(void)
     ok(r->open_count == 0 && r->abandons == 1, "but dials us meanwhile: ours is abandoned");
     rig_check(r);
     rig_pass(r, 5 * SECOND);
-    phx__dial_down(&r->d, c);
+    phx__dial_down(&r->d, c, 0);
     ok(rig_wait(r) <= RETRY_MIN && r->last.expect == c,
        "its link ends: dialled again, though we had not made it");
-    phx__dial_down(&r->d, c);
-    phx__dial_down(&r->d, 77);
+    phx__dial_down(&r->d, c, 0);
+    phx__dial_down(&r->d, 77, 0);
     rig_check(r);
     ok(rig_says(r, PHX__SELF, &at, 1) == 0 && r->d.targets.known == 2,
        "a node does not know itself");
@@ -387,7 +387,7 @@ static void test_self(void)
     rig_wait(r);
     ok(rig_up(r, r->last.slot, node) == 0 && r->d.links == 1, "and linked when it is one");
     r->now += 2 * SECOND;
-    phx__dial_down(&r->d, node);
+    phx__dial_down(&r->d, node, 0);
     ok(rig_wait(r) <= RETRY_MIN, "and an address as any other from then on");
     rig_check(r);
     rig_free(r);
@@ -426,7 +426,7 @@ static void test_duplicate(void)
     phx__dial_meet(&r->d, r->last.slot, node);
     rig_fail(r, r->last.slot, PHX_EDUPLICATE);
     ok(rig_wait(r) == UINT64_MAX, "once it is known, no dial");
-    phx__dial_down(&r->d, node);
+    phx__dial_down(&r->d, node, 0);
     ok(rig_wait(r) <= RETRY_MIN, "until its link ends");
     phx__dial_meet(&r->d, 12345, node);
     rig_fail(r, r->last.slot, PHX_EREFUSED);
@@ -443,7 +443,7 @@ static void test_duplicate(void)
     rig_wait(r);
     rig_up(r, r->last.slot, node);
     rig_pass(r, 2 * SECOND);
-    phx__dial_down(&r->d, node);
+    phx__dial_down(&r->d, node, 0);
     rig_wait(r);
     phx__dial_meet(&r->d, r->last.slot, node);
     rig_fail(r, r->last.slot, PHX_EDUPLICATE);
@@ -490,32 +490,43 @@ static void test_next_life(void)
 {
     /* Goal: a node whose addresses have proved to be others' is dialled rarely at once, and as any
      * other after news. Method: ANSWERs with another id, known or not, from one and two addresses;
-     * REFUSE with EPEER, which proves nothing. */
+     * REFUSE with EPEER, which proves nothing; news at once. */
     uint32_t how;
 
-    for (how = 0; how < 4; how++) {
+    for (how = 0; how < 5; how++) {
         struct rig *r = rig_new(10, 64, 30 + how);
         uint32_t node = rig_node(r), other = rig_node(r);
-        struct phx_address a[2];
+        struct phx_address a[2], taken;
         uint64_t wait;
+        int again = 0;
         a[0] = v4(1, 1);
         a[1] = v4(2, 2);
         rig_says(r, node, a, how == 2 ? 2 : 1);
         rig_wait(r);
-        if (how < 3)
+        taken = r->last.to;
+        if (how != 3)
             phx__dial_meet(&r->d, r->last.slot, how == 0 ? other : PHX__NONE);
         rig_fail(r, r->last.slot, PHX_EPEER);
         if (how == 2) {
             rig_wait(r);
             rig_fail(r, r->last.slot, PHX_EREFUSED);
         }
+        if (how == 4)
+            rig_news(r, node);
         rig_check(r);
         wait = rig_wait(r);
         if (how < 2)
             ok(wait >= 5 * RETRY_MAX && wait <= 10 * RETRY_MAX, "its next life answers: rarely");
         else
-            ok(wait <= RETRY_MIN, how == 2 ? "it has another address" : "nobody has proved that");
+            ok(wait <= RETRY_MIN, how == 2   ? "it has another address"
+                                  : how == 3 ? "nobody has proved that" : "so it is at once");
         rig_fail(r, r->last.slot, PHX_EREFUSED);
+        for (uint32_t i = 0; how == 2 && i < 5; i++) {
+            rig_wait(r);
+            again += phx__addr_equal(&r->last.to, &taken);
+            rig_fail(r, r->last.slot, PHX_EREFUSED);
+        }
+        ok(again == 0, "where another has proved to live nobody is dialled for a while");
         rig_news(r, node);
         rig_wait(r);
         rig_fail(r, r->last.slot, PHX_EREFUSED);
@@ -548,7 +559,7 @@ static void test_late(void)
        "a late link is the node's, not the hub's");
     rig_up(r, r->last.slot, node);
     ok(r->d.links == 1 && r->d.targets.at[0].node == node, "a second up of a node is no second link");
-    phx__dial_down(&r->d, node);
+    phx__dial_down(&r->d, node, 0);
     /* The generation of the one slot goes around, and no number is ever NONE; rig_dial looks. */
     r->refuse = PHX_EREFUSED;
     for (i = 0, last = 0; i < 70000; i++) {
@@ -652,13 +663,14 @@ static void test_moved(void)
 
 static void test_rest(void)
 {
-    /* Goal: a node that is taken for dead is dialled in half of retry_max at the soonest, and then as one
+    /* Goal: a node whose link is one too many is dialled in half of retry_max at the soonest, and then as one
      * that failed often. */
     struct rig *r = rig_new(10, 64, 6);
     uint32_t node = rig_known(r);
     uint64_t wait;
 
-    phx__dial_rest(&r->d, node);
+    check(rig_up(r, PHX__NONE, node) == 0, "linked");
+    phx__dial_down(&r->d, node, 1);
     wait = rig_wait(r);
     ok(wait >= RETRY_MAX / 2 && wait <= RETRY_MAX, "it rests: %u s", (unsigned)(wait / SECOND));
     rig_fail(r, r->last.slot, PHX_EREFUSED);

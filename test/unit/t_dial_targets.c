@@ -15,7 +15,7 @@ static void test_hub(void)
     rig_up(r, r->last.slot, first);
     for (i = 0; i < 200; i++) {
         rig_pass(r, 10 * SECOND);
-        phx__dial_down(&r->d, first);
+        phx__dial_down(&r->d, first, 0);
         wait = rig_wait(r);
         bad += wait > RETRY_MIN;
         longest = wait > longest ? wait : longest;
@@ -23,21 +23,21 @@ static void test_hub(void)
     }
     ok(bad == 0 && longest > RETRY_MIN * 9 / 10, "a lost link is made again after 0..50 ms");
     rig_pass(r, 10 * SECOND);
-    phx__dial_down(&r->d, first);
+    phx__dial_down(&r->d, first, 0);
     rig_up(r, PHX__NONE, first);
     ok(rig_wait(r) == UINT64_MAX, "unless the hub dials us");
     rig_pass(r, 10 * SECOND);
-    phx__dial_down(&r->d, first);
+    phx__dial_down(&r->d, first, 0);
     rig_wait(r);
     rig_up(r, r->last.slot, second);
     ok(r->d.targets.at[0].node == second && rig_wait(r) == UINT64_MAX,
        "another node answers there: it is the hub");
     rig_up(r, PHX__NONE, first);
-    phx__dial_down(&r->d, first);
+    phx__dial_down(&r->d, first, 0);
     ok(rig_wait(r) == UINT64_MAX, "and the first one is nothing to it");
     rig_says(r, second, &at, 1);
     rig_pass(r, 10 * SECOND);
-    phx__dial_down(&r->d, second);
+    phx__dial_down(&r->d, second, 0);
     rig_pass(r, 5 * SECOND);
     ok(r->open_count == 1, "hub and node at one address: one dial, not two");
     rig_check(r);
@@ -93,7 +93,7 @@ static void test_unhub(void)
     rig_up(r, r->last.slot, node);
     rig_pass(r, 5 * SECOND);
     ok(phx__dial_unhub(&r->d, &a[2], 1) == 0 && r->d.links == 1, "a linked one: the link stays");
-    phx__dial_down(&r->d, node);
+    phx__dial_down(&r->d, node, 0);
     ok(rig_wait(r) == UINT64_MAX, "when it is lost nobody dials");
     check(phx__dial_hub(&r->d, &a[1], 1) == 0, "again");
     ok(rig_wait(r) == 0 && r->d.targets.count == 3, "what was forgotten may be a hub again, in old memory");
@@ -143,15 +143,15 @@ static void test_asks_for_hubs(void)
     rig_pass(r, 100 * RETRY_MAX);
     ok(r->asked == 13, "nobody is asked while there is a link");
     rig_up(r, PHX__NONE, other);
-    phx__dial_down(&r->d, node);
+    phx__dial_down(&r->d, node, 0);
     rig_pass(r, RETRY_MAX);
     ok(r->asked == 13, "or another one");
-    phx__dial_down(&r->d, other);
+    phx__dial_down(&r->d, other, 0);
     rig_pass(r, 0);
     ok(r->asked == 14, "the last one is lost: asked at once");
     for (i = 0; i < 1000; i++) {
         rig_up(r, PHX__NONE, node);
-        phx__dial_down(&r->d, node);
+        phx__dial_down(&r->d, node, 0);
         rig_pass(r, RETRY_MAX / 100);
     }
     ok(r->asked == 24, "links that come and go change nothing: %u", r->asked);
@@ -159,7 +159,7 @@ static void test_asks_for_hubs(void)
     rig_up(r, PHX__NONE, node);
     rig_pass(r, 2 * RETRY_MAX);
     check(rig_hub(r, 3) == 0, "a hub");
-    phx__dial_down(&r->d, node);
+    phx__dial_down(&r->d, node, 0);
     rig_pass(r, 0);
     ok(r->asked == 24, "one that has not failed yet, it waits for that one alone");
     check(phx__dial_unhub(&r->d, (struct phx_address[]){ v6(3, 7000) }, 1) == 0, "unhub");
@@ -189,7 +189,7 @@ static void test_asks_for_hubs(void)
     rig_pass(r, SECOND);
     phx__dial_moved(&r->d);
     r->refuse = PHX_EREFUSED;
-    phx__dial_down(&r->d, node);
+    phx__dial_down(&r->d, node, 0);
     rig_pass(r, RETRY_MAX);
     ok(r->asked > 0, "one that was this node itself rests, forgiven or not: it is no hope");
     rig_free(r);
@@ -208,13 +208,13 @@ static void test_flapping(void)
         rig_wait(r);
         rig_up(r, r->last.slot, node);
         rig_pass(r, 10 * MS);
-        phx__dial_down(&r->d, node);
+        phx__dial_down(&r->d, node, 0);
     }
     ok(r->now - begin > 300 * SECOND, "60 of them take more than five minutes");
     rig_wait(r);
     rig_up(r, r->last.slot, node);
     rig_pass(r, 2 * SECOND);
-    phx__dial_down(&r->d, node);
+    phx__dial_down(&r->d, node, 0);
     wait = rig_wait(r);
     ok(wait <= RETRY_MIN, "one that lasts makes up for it");
     rig_free(r);
@@ -234,21 +234,21 @@ static void test_hub_leaves(void)
     rig_pass(r, 5 * SECOND);
     phx__dial_forget(&r->d, node);
     ok(rig_wait(r) == UINT64_MAX, "goodbye, link still there: no dial");
-    phx__dial_down(&r->d, node);
+    phx__dial_down(&r->d, node, 0);
     phx__id_drop(&r->ids, node);
     again = rig_node(r);
     ok(again == node && r->d.targets.at[0].node == PHX__NONE, "its index is free");
     rig_up(r, PHX__NONE, again);
     ok(rig_wait(r) <= RETRY_MIN, "a node with that index is not that hub");
     rig_up(r, r->last.slot, again);
-    phx__dial_down(&r->d, again);
+    phx__dial_down(&r->d, again, 0);
     phx__dial_forget(&r->d, again);
     ok(r->d.targets.at[0].node == PHX__NONE, "the other way around");
     rig_wait(r);
     rig_up(r, r->last.slot, again);
     phx__dial_forget(&r->d, again);
     rig_says(r, again, NULL, 0);
-    phx__dial_down(&r->d, again);
+    phx__dial_down(&r->d, again, 0);
     ok(r->d.targets.at[0].node == again, "it left, but came back before its link went: still the hub");
     phx__dial_forget(&r->d, 5000);
     rig_check(r);
@@ -273,7 +273,7 @@ static void test_reset(void)
     rig_wait(r);
     rig_up(r, r->last.slot, node);
     rig_pass(r, 2 * SECOND);
-    phx__dial_down(&r->d, node);
+    phx__dial_down(&r->d, node, 0);
     rig_wait(r);
     rig_fail(r, r->last.slot, PHX_EREFUSED);
     ok(rig_wait(r) <= RETRY_MIN, "after a link the first wait is short");
@@ -434,7 +434,7 @@ static void test_stop(void)
     dials = r->dials;
     phx__dial_stop(&r->d);
     ok(dials == 2 && r->open_count == 0, "what is under way is abandoned");
-    phx__dial_down(&r->d, node);
+    phx__dial_down(&r->d, node, 0);
     rig_known(r);
     rig_hub(r, 2);
     phx__dial_want(&r->d, 2);
@@ -474,7 +474,7 @@ static void memory_scenario(struct rig *r)
         rig_check(r);
         rig_pass(r, 300 * MS);
         if (i % 4 == 1)
-            phx__dial_down(&r->d, node);
+            phx__dial_down(&r->d, node, 0);
         phx__dial_want(&r->d, node + 1);
         if (i % 5 == 4)
             phx__dial_forget(&r->d, node);
@@ -564,7 +564,7 @@ static void random_event(struct rig *r, uint32_t n)
         rig_up(r, PHX__NONE, node);
         break;
     case 6: case 7:
-        phx__dial_down(&r->d, node);
+        phx__dial_down(&r->d, node, 0);
         break;
     case 8:
         phx__dial_want(&r->d, node);

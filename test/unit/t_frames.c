@@ -132,7 +132,7 @@ static void test_replaced(void)
 {
     /* Goal: what comes on a link that was replaced is not heard any more; what no link that is up may carry
      * ends it. */
-    static const struct phx__pad zeros = { { { 0 } } };
+    static const struct phx__hello late = { .magic = PHX__WIRE_MAGIC, .version_min = 1, .version_max = 2 };
     struct phx__beat b = { 5000, 1, 2, 3, 0, 0 };
     struct phx__link *l;
     struct known k;
@@ -150,9 +150,9 @@ static void test_replaced(void)
     says(&k, l);
     ok(l->state == PHX__LINK_UP && known_stats(&k).heartbeats_in == heard, "it is not heard");
     k.p->peers.at[l->peer].link = l->slot;
-    phx__wire_link_put(&w, PHX__PAD, 0, 0, &zeros);
+    phx__wire_link_put(&w, PHX__HELLO, 0, 0, &late);
     says(&k, l);
-    ok(l->state == PHX__LINK_CLOSED && known_stats(&k).bad_frames == 1, "a PAD has its time");
+    ok(l->state == PHX__LINK_CLOSED && known_stats(&k).bad_frames == 1, "a HELLO has its time");
     known_end(&k);
 }
 

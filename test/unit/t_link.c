@@ -260,8 +260,10 @@ static void test_hello(void)
         begin();
         sides[0].link.hello->padded = (uint8_t)padded;
         ok(meet() == 0 && is_up(), "three words, and both are up%s", padded ? ", with full packets" : "");
-        ok(sides[0].set.frames_in == 1u + (unsigned)padded && sides[1].set.frames_in == 2u + (unsigned)padded
-               && sides[0].set.frames_out == 2u + (unsigned)padded, "each frame is counted");
+        ok(sides[0].set.frames_in == 1 && sides[1].set.frames_in == 2 && sides[0].set.frames_out == 2,
+           "each frame is counted");
+        ok((sides[0].set.bytes_out > 1500) == padded && (sides[1].set.bytes_out > 1500) == padded,
+           "%s packet is full", padded ? "each side's first" : "no");
         ok(memcmp(&sides[0].link.id, &sides[1].id, sizeof(struct phx_id)) == 0
                && memcmp(&sides[1].link.id, &sides[0].id, sizeof(struct phx_id)) == 0,
            "each knows the other one");
@@ -271,36 +273,41 @@ static void test_hello(void)
     }
 }
 
-static void test_pads(void)
+/* The flags of the word that side i has before it, which it then reads. */
+static int flagged(int i, uint8_t flags)
 {
-    /* Goal: who sent a PAD wants one back, and nobody may send two, or one of another size. */
-    static uint8_t pad[2 * 1532];
-    struct phx__pad zeros;
-    struct phx__writer w;
+    sides[i].come[sides[i].taken + 5] = flags;
+    return phx__link_read(&sides[i].set, &sides[i].link);
+}
 
-    memset(&zeros, 0, sizeof zeros);
-    phx__buf_writer_init(&w, pad, sizeof pad);
-    phx__wire_link_put(&w, PHX__PAD, 0, 0, &zeros);
-    phx__wire_link_put(&w, PHX__PAD, 0, 0, &zeros);
-    check(!w.bad && w.size == sizeof pad, "two pads");
-    begin();
-    sides[0].link.hello->padded = 1;
-    check(phx__link_hello_begin(&sides[0].set, &sides[0].link) == 0 && pass(0) == 0, "a HELLO with one");
-    check(phx__link_out_write(&sides[1].set, &sides[1].link, SIZE_MAX) == 0
-              && sides[0].size > sizeof pad / 2, "an ANSWER with one");
-    sides[0].taken = sizeof pad / 2; /* which is lost */
-    ok(phx__link_read(&sides[0].set, &sides[0].link) == PHX_EPROTO, "an ANSWER without it is refused");
-    check(end(), "freed");
-    begin();
-    bring(1, pad, sizeof pad);
-    ok(reads() == PHX_EPROTO, "so are two");
-    check(end(), "freed");
-    begin();
-    pad[0]--;
-    bring(1, pad, sizeof pad / 2 - 1);
-    ok(phx__link_read(&sides[1].set, &sides[1].link) == PHX_EPROTO, "and one that is shorter");
-    pad[0]++;
-    ok(end(), "all memory is back");
+static void test_padding(void)
+{
+    /* Goal: who padded its HELLO wants an ANSWER that is padded, and who did not wants none; the flag is true
+     * of the size. */
+    int padded;
+
+    for (padded = 0; padded < 2; padded++) {
+        begin();
+        sides[0].link.hello->padded = (uint8_t)padded;
+        check(phx__link_hello_begin(&sides[0].set, &sides[0].link) == 0 && pass(0) == 0
+                  && phx__link_out_write(&sides[1].set, &sides[1].link, SIZE_MAX) == 0, "an ANSWER");
+        sides[0].link.hello->padded = !padded;
+        ok(phx__link_read(&sides[0].set, &sides[0].link) == PHX_EPROTO, "an ANSWER that is%s padded",
+           padded ? "" : " not");
+        check(end(), "freed");
+        begin();
+        sides[0].link.hello->padded = (uint8_t)padded;
+        check(phx__link_hello_begin(&sides[0].set, &sides[0].link) == 0 && pass(0) == 0
+                  && phx__link_out_write(&sides[1].set, &sides[1].link, SIZE_MAX) == 0, "an ANSWER");
+        ok(flagged(0, (uint8_t)!padded) == PHX_EPROTO, "an ANSWER with %s flag", padded ? "no" : "a");
+        check(end(), "freed");
+        begin();
+        sides[0].link.hello->padded = (uint8_t)padded;
+        check(phx__link_hello_begin(&sides[0].set, &sides[0].link) == 0
+                  && phx__link_out_write(&sides[0].set, &sides[0].link, SIZE_MAX) == 0, "a HELLO");
+        ok(flagged(1, (uint8_t)!padded) == PHX_EPROTO, "a HELLO with %s flag", padded ? "no" : "a");
+        ok(end(), "all memory is back");
+    }
 }
 
 /* One word with a byte that is another: what comes of it. */
@@ -697,7 +704,7 @@ static void test_rests(void)
 int main(void)
 {
     test_hello();
-    test_pads();
+    test_padding();
     test_slips();
     test_no_hello();
     test_reads();

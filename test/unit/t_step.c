@@ -472,7 +472,7 @@ static int is_waited_for(uint32_t size)
     int own = connect_from(2), waits;
 
     phx__buf_writer_init(&w, bytes, sizeof bytes);
-    start = phx__wire_begin(&w, PHX__PAD, 0, 0);
+    start = phx__wire_begin(&w, PHX__HELLO, 0, 0);
     w.size = size;
     phx__wire_end(&w, start);
     check(!w.bad && w.size == size, "a frame");

@@ -94,7 +94,7 @@ static void make_hello(struct phx__writer *w)
     h.version_min = (uint16_t)(1 + below(300));
     h.version_max = (uint16_t)(h.version_min + below(300));
     h.incarnation >>= 1;
-    phx__wire_link_put(w, PHX__HELLO, 0, 0, &h);
+    phx__wire_link_put(w, PHX__HELLO, (int)below(2), 0, &h);
 }
 
 static inline void make_answer(struct phx__writer *w)
@@ -107,7 +107,7 @@ static inline void make_answer(struct phx__writer *w)
     a.incarnation >>= 1;
     a.own.card_version = 1 + below(300);
     make_address(&a.observed);
-    phx__wire_link_put(w, PHX__ANSWER, 0, 0, &a);
+    phx__wire_link_put(w, PHX__ANSWER, (int)below(2), 0, &a);
 }
 
 static inline void make_proof(struct phx__writer *w)
@@ -278,9 +278,7 @@ static void make_fixed(struct phx__writer *w, int type)
     struct phx__probe p;
     struct phx__hand h;
     struct phx__trace t;
-    struct phx__pad pad;
 
-    scatter(&pad, sizeof pad);
     scatter(&t, sizeof t);
     t.number |= 1;
     t.why = -(int)below(65536);
@@ -304,7 +302,6 @@ static void make_fixed(struct phx__writer *w, int type)
     case PHX__PROBE: phx__wire_link_put(w, PHX__PROBE, (int)below(2), (int)below(256), &p); break;
     case PHX__HAND: phx__wire_link_put(w, PHX__HAND, 0, (int)below(256), &h); break;
     case PHX__TRACE: phx__wire_link_put(w, PHX__TRACE, (int)below(2), (int)below(256), &t); break;
-    case PHX__PAD: phx__wire_link_put(w, PHX__PAD, 0, 0, &pad); break;
     default: make_ack(w);
     }
 }
@@ -395,9 +392,9 @@ static int remake_handshake(struct phx__writer *w, const struct phx__frame *f)
     int reason;
 
     if (phx__wire_link_get(f, PHX__HELLO, &h) == 0)
-        phx__wire_link_put(w, PHX__HELLO, 0, 0, &h);
+        phx__wire_link_put(w, PHX__HELLO, f->flags & 1, 0, &h);
     else if (phx__wire_link_get(f, PHX__ANSWER, &a) == 0)
-        phx__wire_link_put(w, PHX__ANSWER, 0, 0, &a);
+        phx__wire_link_put(w, PHX__ANSWER, f->flags & 1, 0, &a);
     else if (phx__wire_link_get(f, PHX__PROOF, &p) == 0)
         phx__wire_link_put(w, PHX__PROOF, 0, 0, &p);
     else if (phx__wire_link_get(f, PHX__REFUSE, &reason) == 0)
@@ -441,7 +438,6 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
     struct phx__probe p;
     struct phx__hand h;
     struct phx__trace t;
-    struct phx__pad pad;
 
     if (phx__wire_route_get_card_part(f, &c) == 0) {
         phx__wire_route_put_card_part(w, &c);
@@ -462,8 +458,6 @@ static int remake_rest(struct phx__writer *w, const struct phx__frame *f)
         phx__wire_link_put(w, PHX__HAND, 0, f->hops, &h);
     } else if (phx__wire_link_get(f, PHX__TRACE, &t) == 0) {
         phx__wire_link_put(w, PHX__TRACE, f->flags & 1, f->hops, &t);
-    } else if (phx__wire_link_get(f, PHX__PAD, &pad) == 0) {
-        phx__wire_link_put(w, PHX__PAD, 0, 0, &pad);
     } else {
         return remake_cast(w, f);
     }

@@ -654,7 +654,7 @@ static const struct row rows[] = {
     { "half of a hub's clients die, bytes beside 36 for each of both halves", half_dies,
       { 100, 200, 300, 1000 }, { 30, 40, 50, 60 }, 0, 1.2 },
     { "frames of each of a mesh for one join", join_frames,
-      { 50, 75, 100, 200 }, { 10, 20, 30, 40 }, 0, 4.6 },
+      { 50, 75, 100, 200 }, { 10, 20, 30, 40 }, 0, 4 },
     { "work of each of a mesh for one join", join_work,
       { 50, 75, 100, 200 }, { 10, 20, 30, 40 }, 1, 1.5 },
     { "frames of each of a mesh for one goodbye", goodbye_frames,
