@@ -36,9 +36,6 @@
 /* Losses of more neighbours than this at once are not named: one beat must do. */
 #define ADVERT_NAMED_MOST 256u
 
-/* Of links that others have lost, as many are known between two flushes; beyond that all is checked. */
-#define ADVERT_CUTS_MOST 4096u
-
 /* With fewer nodes known a delegate saves nothing. */
 #define ADVERT_DELEGATED 16u
 
@@ -364,37 +361,22 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
     return failed;
 }
 
-void phx__route_advert_cut(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
+/* Appends what n needs of those that it lost, and of where they lead: nothing else relied on these links. */
+PHX__COLD static int advert_collect_cuts(struct phx__route *r, struct phx__route_nbr *n, uint32_t *put,
+                                         size_t *room)
 {
-    struct phx__route_list *l = &r->cuts;
-
-    if (l->count >= ADVERT_CUTS_MOST || phx__mem_grow(r->mem, &l->at, &l->capacity, l->count + 2, sizeof *l->at)) {
-        n->dirty = 2;
-        return;
-    }
-    l->at[l->count++] = n->node;
-    l->at[l->count++] = node;
-    n->cut = 1;
-}
-
-/* Appends what n needs now of all to which those lead that it lost: nothing else relied on their links. */
-static int advert_collect_cuts(struct phx__route *r, struct phx__route_nbr *n, uint32_t *put, size_t *room)
-{
-    const struct phx__route_nbr *k;
     int failed = 0;
 
     n->dirty = 2;
     for (uint32_t c = 0; c < r->cuts.count; c += 2) {
-        uint32_t lost = r->cuts.at[c + 1], i, v = PHX__SELF;
-        if (r->cuts.at[c] != n->node)
-            continue;
-        failed |= advert_collect(r, n, &lost, 1, put, room);
-        k = phx__route_nbr(r, lost);
-        for (i = 0; k != NULL && i + 1 < k->offers && (v = r->table.at[v].live) != PHX__SELF;)
-            if (v != lost && phx__route_table_offer(&r->table.at[v], lost) != NULL) {
+        uint32_t lost = r->cuts.at[c + 1], v = lost;
+        const struct phx__route_nbr *k = r->cuts.at[c] == n->node ? phx__route_nbr(r, lost) : NULL;
+        while (k != NULL) {
+            if (v == lost || phx__route_table_offer(&r->table.at[v], lost) != NULL)
                 failed |= advert_collect(r, n, &v, 1, put, room);
-                i++;
-            }
+            if (k->offers <= 1 || (v = r->table.at[v].live) == lost)
+                break;
+        }
     }
     return failed;
 }

@@ -4,6 +4,23 @@
 /* Summaries between two neighbours that go on disagreeing: 10 s apart at first, doubling to 5 minutes. */
 #define BEAT_SUMMARY_WAIT (10 * PHX__SECOND)
 #define BEAT_SUMMARY_WAIT_MAX (300 * PHX__SECOND)
+/* Twice the links between others whose loss is noted until the next flush. */
+#define BEAT_CUTS_MOST 4096u
+
+/* The link of neighbour n with that node is lost: entries for n that relied on it are due. */
+PHX__COLD static void beat_cut(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
+{
+    struct phx__route_list *l = &r->cuts;
+
+    n->cut = l->count < BEAT_CUTS_MOST
+             && phx__mem_grow(r->mem, &l->at, &l->capacity, l->count + 2, sizeof *l->at) == 0;
+    if (!n->cut) {
+        n->dirty = 2; /* all is checked */
+        return;
+    }
+    l->at[l->count++] = n->node;
+    l->at[l->count++] = node;
+}
 
 /* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
  * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
@@ -24,8 +41,8 @@ static void beat_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint
     if (phx__route_table_word(&r->table.at[node], n->node).hops != PHX__UNREACHABLE
         && phx__route_table_word(&r->table.at[n->node], node).hops == PHX__UNREACHABLE)
         (void)phx__route_asked(r, node, n->node, 0, now);
-    phx__route_advert_cut(r, n, node);
-    phx__route_advert_cut(r, k, n->node);
+    beat_cut(r, n, node);
+    beat_cut(r, k, n->node);
     r->pace.look = r->pace.news = 1;
     r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
 }

@@ -45,8 +45,7 @@
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
 /* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
 #define ROUTE_ASKS_BLIND 3u
-/* Of destinations for which a neighbour is asked that offers none, so many in ROUTE_ASK_FIRST: more are lost
- * at once where a relay of hundreds dies, and whoever has a way tells it without being asked. */
+/* So many are asked for at once that no neighbour offers: who has a way most often tells it unasked. */
 #define ROUTE_BLIND_MOST 16u
 /* How long a loss may be everybody's: so late may some be to notice it, too. */
 #define ROUTE_LOSS_WAIT PHX__SECOND
@@ -362,16 +361,6 @@ static void route_ask_blind(struct phx__route *r, uint32_t node, uint32_t want, 
     }
 }
 
-/* May one more be asked for that no neighbour offers? */
-static int route_may_ask_blind(struct phx__route *r, uint32_t node, uint64_t now)
-{
-    if (now >= r->pace.blind_until) {
-        r->pace.blind_until = now + ROUTE_ASK_FIRST;
-        r->pace.blind = 0;
-    }
-    return route_loss(r, node) != NULL || r->pace.blind++ < ROUTE_BLIND_MOST;
-}
-
 /* Without memory for its record a request is sent only once, and the rest is left to a digest. */
 static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
@@ -382,12 +371,12 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
-    int waits = h == NULL && asks < ROUTE_ASKS_BLIND && !route_may_ask_blind(r, node, now);
+    uint32_t turn = h || asks || route_loss(r, node) ? 0 : r->table.ask_count / ROUTE_BLIND_MOST;
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
-    } else if (waits) {
-        wait = ROUTE_ASK_FIRST;
+    } else if (turn > 0) {
+        wait *= turn;
     } else if (asks < ROUTE_ASKS_BLIND) {
         route_ask_blind(r, node, want, asks);
     } else {
@@ -396,7 +385,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     }
     if (a == NULL)
         return;
-    a->asks = (uint8_t)(asks < 250 && !waits ? asks + 1 : asks);
+    a->asks = (uint8_t)(asks < 250 ? asks + 1 : asks);
     a->at = now + (wait < ROUTE_ASK_LAST ? wait : ROUTE_ASK_LAST);
     phx__route_plan(r, a->at);
 }

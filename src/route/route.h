@@ -88,8 +88,6 @@ struct phx__route_pace {
     int owed, held;        /* .. beats may be owed to neighbours; some neighbour's entries are held back */
     uint64_t linked_at;    /* when a link last came */
     uint64_t forget_at;    /* no destination is given up before */
-    uint64_t blind_until;  /* until when those are counted that are asked for though nobody offers them: */
-    uint32_t blind;
     uint32_t tell_timer, chore_timer;
 };
 
@@ -232,8 +230,6 @@ PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
 /* Sets the chore timer to `at`, unless it is due earlier. */
 PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
-/* The link of neighbour n with that node is lost: entries for n that relied on it are due. */
-PHX_PRIVATE void phx__route_advert_cut(struct phx__route *r, struct phx__route_nbr *n, uint32_t node);
 /* Puts a node into the list of those with this flag, if it is not there. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
                                uint32_t node);
