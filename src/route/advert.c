@@ -579,7 +579,7 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     if (pace->shrunk)
         advert_beat_shrunk(r);
     if (r->nbr_count > 0)
-        phx__route_plan(r, phx__route_quiet_at(r));
+        phx__route_plan(r, phx__route_beat_quiet_at(r));
 }
 
 void phx__route_advert_fit(struct phx__route *r, uint32_t size)
@@ -620,7 +620,7 @@ PHX__COLD static int advert_ask_times(struct phx__route *r, uint64_t now)
  * a round: all who became quiet with it have told their neighbourhoods by then (advert_is_choice). */
 PHX__COLD static void advert_compare_times(struct phx__route *r, uint64_t now)
 {
-    int quiet = now > phx__route_quiet_at(r) + PHX__RTT_ROUND * PHX__RTT_TICK;
+    int quiet = now > phx__route_beat_quiet_at(r) + PHX__RTT_ROUND * PHX__RTT_TICK;
 
     r->mem->looks += r->table.live_count + r->nbr_count;
     for (uint32_t v = PHX__SELF; (v = r->table.at[v].live) != PHX__SELF;) {

@@ -52,10 +52,6 @@
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
-/* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
- * start on a few cores are silent for want of processor, and summaries would keep it busy. */
-#define ROUTE_QUIET_EACH (20 * PHX__MS)
-#define ROUTE_QUIET_CROWD 64u
 
 /* No honest node leaps this far at once (phoenix.h asks for less than 2^32 at each start). Without a limit
  * one lie would reach the highest incarnation, above which the owner cannot rise; like this it takes 2^27. */
@@ -79,12 +75,6 @@ void phx__route_plan(struct phx__route *r, uint64_t at)
 {
     if (at < phx__timer_at(r->timers, r->pace.chore_timer))
         phx__timer_set(r->timers, r->pace.chore_timer, at);
-}
-
-uint64_t phx__route_quiet_at(const struct phx__route *r)
-{
-    return r->moved + PHX__ROUTE_QUIET
-           + (PHX__MAX(r->known, ROUTE_QUIET_CROWD) - ROUTE_QUIET_CROWD) * ROUTE_QUIET_EACH;
 }
 
 /* ---- Lists of what to look at ---------------------------------------------------------------- */

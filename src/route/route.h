@@ -211,7 +211,7 @@ PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_
 
 /* ---- For beat.c, summary.c, advert.c and explain.c */
 
-/* See phx__route_quiet_at. */
+/* See phx__route_beat_quiet_at. */
 #define PHX__ROUTE_QUIET PHX__SECOND
 /* A destination is to be checked as one whose updates others may have been relied on for. */
 PHX_PRIVATE void phx__route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now);
@@ -225,7 +225,7 @@ PHX_PRIVATE int phx__route_asked(struct phx__route *r, uint32_t nbr, uint32_t no
                                  uint64_t now);
 
 /* When the table will be quiet: digests mean something then, and our neighbourhood is worth sending. */
-PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
+PHX_PRIVATE uint64_t phx__route_beat_quiet_at(const struct phx__route *r);
 /* NULL: not a neighbour. node may be PHX__NONE. */
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
 /* Sets the chore timer to `at`, unless it is due earlier. */
