@@ -453,8 +453,7 @@ PHX__COLD static int dial_is_paced(const struct phx__dial *d)
     return d->limits.start_above != 0 && d->targets.known > d->limits.start_above;
 }
 
-/* Is it a first dial of a node that can be reached, or could be a moment ago? Such a one can wait: if the hub
- * of hundreds dies, others soon tell of ways to them all, unless dials of them all take the processors. */
+/* Is it a first dial of a node that can be reached, or could be a moment ago? Such a one can wait. */
 PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
 {
     const struct phx__dial_node *n = t->fresh ? dial_node(d, t->node) : NULL;

@@ -22,7 +22,7 @@ PHX__COLD static uint64_t target_score(const struct phx__dial_targets *ts, uint3
 }
 
 /* Which of the picks it is, or pick_count. */
-PHX__COLD static uint32_t target_find_pick(const struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD PHX__APART static uint32_t target_find_pick(const struct phx__dial_targets *ts, uint32_t node)
 {
     uint32_t i;
 

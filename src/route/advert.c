@@ -362,8 +362,7 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
 }
 
 /* Appends what n needs of those that it lost, and of where they lead: nothing else relied on these links. */
-PHX__COLD static int advert_collect_cuts(struct phx__route *r, struct phx__route_nbr *n, uint32_t *put,
-                                         size_t *room)
+static int advert_collect_cuts(struct phx__route *r, struct phx__route_nbr *n, uint32_t *put, size_t *room)
 {
     int failed = 0;
 

@@ -7,14 +7,14 @@
 /* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
  * start on a few cores are silent for want of processor, and summaries would keep it busy. */
 #define BEAT_QUIET_EACH (20 * PHX__MS)
-#define BEAT_QUIET_CROWD 64u
-/* Twice the links between others whose loss is noted until the next flush. */
+#define BEAT_CROWD 64u
+/* Twice the lost links between others that are noted until a flush; with fewer known all is checked. */
 #define BEAT_CUTS_MOST 4096u
+#define BEAT_CUTS_KNOWN 16u
 
 uint64_t phx__route_beat_quiet_at(const struct phx__route *r)
 {
-    return r->moved + PHX__ROUTE_QUIET
-           + (PHX__MAX(r->known, BEAT_QUIET_CROWD) - BEAT_QUIET_CROWD) * BEAT_QUIET_EACH;
+    return r->moved + PHX__ROUTE_QUIET + (PHX__MAX(r->known, BEAT_CROWD) - BEAT_CROWD) * BEAT_QUIET_EACH;
 }
 
 /* The link of neighbour n with that node is lost: entries for n that relied on it are due. */
@@ -22,7 +22,7 @@ PHX__COLD static void beat_cut(struct phx__route *r, struct phx__route_nbr *n, u
 {
     struct phx__route_list *l = &r->cuts;
 
-    n->cut = l->count < BEAT_CUTS_MOST
+    n->cut = r->known >= BEAT_CUTS_KNOWN && l->count < BEAT_CUTS_MOST
              && phx__mem_grow(r->mem, &l->at, &l->capacity, l->count + 2, sizeof *l->at) == 0;
     if (!n->cut) {
         n->dirty = 2; /* all is checked */
