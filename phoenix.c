@@ -1781,6 +1781,7 @@ struct phx__route_nbr {
     uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t vague;       /* our neighbourhood, as told, has losses in it that are not settled */
     uint8_t relinked;    /* entries are due again: check every destination */
+    uint8_t cut;         /* a link of it is in the list of cuts */
     uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
     uint32_t leads_to;   /* scratch */
     struct phx__route_rtt_link rtt;
@@ -1870,6 +1871,7 @@ struct phx__route {
     struct phx__route_nbr *nbrs;
     uint32_t nbr_count, nbr_capacity;
     struct phx__route_list dirty, changed, undelegated; /* PHX__DEST_DIRTY, PHX__DEST_CHANGED, ... */
+    struct phx__route_list cuts; /* of links between others that were lost: a neighbour, and whom it lost */
     uint32_t delegate, delegate_known; /* see advert.c; how many nodes were known when it was chosen */
     struct phx__entry *out;            /* scratch for one message */
     uint32_t out_capacity;
@@ -1951,7 +1953,7 @@ PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_
 
 /* ---- For beat.c, summary.c, advert.c and explain.c */
 
-/* See phx__route_quiet_at. */
+/* See phx__route_beat_quiet_at. */
 #define PHX__ROUTE_QUIET PHX__SECOND
 /* A destination is to be checked as one whose updates others may have been relied on for. */
 PHX_PRIVATE void phx__route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now);
@@ -1965,7 +1967,7 @@ PHX_PRIVATE int phx__route_asked(struct phx__route *r, uint32_t nbr, uint32_t no
                                  uint64_t now);
 
 /* When the table will be quiet: digests mean something then, and our neighbourhood is worth sending. */
-PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
+PHX_PRIVATE uint64_t phx__route_beat_quiet_at(const struct phx__route *r);
 /* NULL: not a neighbour. node may be PHX__NONE. */
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
 /* Sets the chore timer to `at`, unless it is due earlier. */
@@ -2428,6 +2430,7 @@ struct phx__dial_node { /* what is known of a node besides its addresses */
     uint8_t linked;     /* 2: and it has left, so the link will soon be gone */
     uint8_t wanted, flaps;
     uint8_t reachable; /* there is some route */
+    uint8_t strayed;   /* there was one: if the hub of hundreds dies others soon tell of ways to them */
 };
 
 struct phx__dial_pick {
@@ -5168,7 +5171,7 @@ void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size)
 /* ---- Writer */
 
 /* Senders know the size of a frame, so `bad` is our mistake, or a record that must go into the next block. */
-void phx__buf_writer_init(struct phx__writer *w, void *data, size_t capacity)
+PHX__APART void phx__buf_writer_init(struct phx__writer *w, void *data, size_t capacity)
 {
     *w = (struct phx__writer){ data, 0, capacity, 0 };
 }
@@ -10982,15 +10985,13 @@ PHX__COLD int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
 /* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
 #define ROUTE_ASKS_BLIND 3u
+/* So many are asked for at once that no neighbour offers: who has a way most often tells it unasked. */
+#define ROUTE_BLIND_MOST 16u
 /* How long a loss may be everybody's: so late may some be to notice it, too. */
 #define ROUTE_LOSS_WAIT PHX__SECOND
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
-/* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
- * start on a few cores are silent for want of processor, and summaries would keep it busy. */
-#define ROUTE_QUIET_EACH (20 * PHX__MS)
-#define ROUTE_QUIET_CROWD 64u
 
 /* No honest node leaps this far at once (phoenix.h asks for less than 2^32 at each start). Without a limit
  * one lie would reach the highest incarnation, above which the owner cannot rise; like this it takes 2^27. */
@@ -11014,12 +11015,6 @@ void phx__route_plan(struct phx__route *r, uint64_t at)
 {
     if (at < phx__timer_at(r->timers, r->pace.chore_timer))
         phx__timer_set(r->timers, r->pace.chore_timer, at);
-}
-
-uint64_t phx__route_quiet_at(const struct phx__route *r)
-{
-    return r->moved + PHX__ROUTE_QUIET
-           + (PHX__MAX(r->known, ROUTE_QUIET_CROWD) - ROUTE_QUIET_CROWD) * ROUTE_QUIET_EACH;
 }
 
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
@@ -11306,9 +11301,12 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
+    uint32_t turn = h || asks || route_loss(r, node) ? 0 : r->table.ask_count / ROUTE_BLIND_MOST;
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
+    } else if (turn > 0) {
+        wait *= turn;
     } else if (asks < ROUTE_ASKS_BLIND) {
         route_ask_blind(r, node, want, asks);
     } else {
@@ -11916,6 +11914,7 @@ PHX__COLD void phx__route_free(struct phx__route *r)
     phx__mem_put(r->mem, r->nbrs, r->nbr_capacity * sizeof *r->nbrs);
     phx__mem_put(r->mem, r->dirty.at, r->dirty.capacity * sizeof *r->dirty.at);
     phx__mem_put(r->mem, r->changed.at, r->changed.capacity * sizeof *r->changed.at);
+    phx__mem_put(r->mem, r->cuts.at, r->cuts.capacity * sizeof *r->cuts.at);
     phx__mem_put(r->mem, r->undelegated.at, r->undelegated.capacity * sizeof *r->undelegated.at);
     phx__mem_put(r->mem, r->out, r->out_capacity * sizeof *r->out);
     phx__mem_put(r->mem, r->rtt.told, r->rtt.capacity * sizeof *r->rtt.told);
@@ -11941,6 +11940,33 @@ PHX__COLD int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_
 /* Summaries between two neighbours that go on disagreeing: 10 s apart at first, doubling to 5 minutes. */
 #define BEAT_SUMMARY_WAIT (10 * PHX__SECOND)
 #define BEAT_SUMMARY_WAIT_MAX (300 * PHX__SECOND)
+/* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
+ * start on a few cores are silent for want of processor, and summaries would keep it busy. */
+#define BEAT_QUIET_EACH (20 * PHX__MS)
+#define BEAT_CROWD 64u
+/* Twice the lost links between others that are noted until a flush; with fewer known all is checked. */
+#define BEAT_CUTS_MOST 4096u
+#define BEAT_CUTS_KNOWN 16u
+
+uint64_t phx__route_beat_quiet_at(const struct phx__route *r)
+{
+    return r->moved + PHX__ROUTE_QUIET + (PHX__MAX(r->known, BEAT_CROWD) - BEAT_CROWD) * BEAT_QUIET_EACH;
+}
+
+/* The link of neighbour n with that node is lost: entries for n that relied on it are due. */
+PHX__COLD static void beat_cut(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
+{
+    struct phx__route_list *l = &r->cuts;
+
+    n->cut = r->known >= BEAT_CUTS_KNOWN && l->count < BEAT_CUTS_MOST
+             && phx__mem_grow(r->mem, &l->at, &l->capacity, l->count + 2, sizeof *l->at) == 0;
+    if (!n->cut) {
+        n->dirty = 2; /* all is checked */
+        return;
+    }
+    l->at[l->count++] = n->node;
+    l->at[l->count++] = node;
+}
 
 /* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
  * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
@@ -11961,7 +11987,8 @@ static void beat_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint
     if (phx__route_table_word(&r->table.at[node], n->node).hops != PHX__UNREACHABLE
         && phx__route_table_word(&r->table.at[n->node], node).hops == PHX__UNREACHABLE)
         (void)phx__route_asked(r, node, n->node, 0, now);
-    n->dirty = k->dirty = 2;
+    beat_cut(r, n, node);
+    beat_cut(r, k, n->node);
     r->pace.look = r->pace.news = 1;
     r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
 }
@@ -12009,10 +12036,10 @@ void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__be
     }
     if (b->digest == r->digest) {
         n->summary_wait = n->disagreed = 0;
-    } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
+    } else if (now > phx__route_beat_quiet_at(r) && n->disagreed == 0) {
         r->pace.owed = n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
         phx__route_plan(r, now + PHX__ROUTE_QUIET);
-    } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
+    } else if (now > phx__route_beat_quiet_at(r) && now >= n->summary_at) {
         n->summary_wait = PHX__MIN(n->summary_wait * 2, BEAT_SUMMARY_WAIT_MAX);
         n->summary_wait = PHX__MAX(n->summary_wait, BEAT_SUMMARY_WAIT);
         n->summary_at = now + n->summary_wait;
@@ -12040,7 +12067,7 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
 
 void phx__route_beat_due(struct phx__route *r, uint64_t now)
 {
-    uint64_t quiet = phx__route_quiet_at(r); /* what is held waits for links, not for news */
+    uint64_t quiet = phx__route_beat_quiet_at(r); /* what is held waits for links, not for news */
     uint64_t lull = r->pace.linked_at + PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
     uint64_t last = 0; /* nearly all neighbours have the same news to hear */
     int known = 0;
@@ -12505,6 +12532,25 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
     return failed;
 }
 
+/* Appends what n needs of those that it lost, and of where they lead: nothing else relied on these links. */
+static int advert_collect_cuts(struct phx__route *r, struct phx__route_nbr *n, uint32_t *put, size_t *room)
+{
+    int failed = 0;
+
+    n->dirty = 2;
+    for (uint32_t c = 0; c < r->cuts.count; c += 2) {
+        uint32_t lost = r->cuts.at[c + 1], v = lost;
+        const struct phx__route_nbr *k = r->cuts.at[c] == n->node ? phx__route_nbr(r, lost) : NULL;
+        while (k != NULL) {
+            if (v == lost || phx__route_table_offer(&r->table.at[v], lost) != NULL)
+                failed |= advert_collect(r, n, &v, 1, put, room);
+            if (k->offers <= 1 || (v = r->table.at[v].live) == lost)
+                break;
+        }
+    }
+    return failed;
+}
+
 /* Sends neighbour n all entries that it needs; the first `urgent` of the dirty list whatever is delegated. */
 static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
 {
@@ -12523,6 +12569,9 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
                                 &room);
     if (n->dirty && delegated)
         failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count, &room);
+    if (n->cut && n->dirty < 2)
+        failed |= advert_collect_cuts(r, n, &count, &room);
+    n->cut = 0;
     if (full)
         n->from = from;
     else
@@ -12560,12 +12609,13 @@ static void advert_update_each(struct phx__route *r, int all)
     r->pace.look = 0;
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        if (!n->dirty && (!all || (calm && n->adjacent_to_delegate)))
+        if (!n->dirty && !n->cut && (!all || (calm && n->adjacent_to_delegate)))
             continue; /* nothing is news for it */
         advert_update(r, n, urgent);
         r->pace.look |= n->dirty;
     }
     r->pace.news = r->pace.look;
+    r->cuts.count = 0;
 }
 
 /* Takes those from the dirty list to which there is no way, or none that is passed on yet: only who was told
@@ -12699,7 +12749,7 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     if (pace->shrunk)
         advert_beat_shrunk(r);
     if (r->nbr_count > 0)
-        phx__route_plan(r, phx__route_quiet_at(r));
+        phx__route_plan(r, phx__route_beat_quiet_at(r));
 }
 
 void phx__route_advert_fit(struct phx__route *r, uint32_t size)
@@ -12740,7 +12790,7 @@ PHX__COLD static int advert_ask_times(struct phx__route *r, uint64_t now)
  * a round: all who became quiet with it have told their neighbourhoods by then (advert_is_choice). */
 PHX__COLD static void advert_compare_times(struct phx__route *r, uint64_t now)
 {
-    int quiet = now > phx__route_quiet_at(r) + PHX__RTT_ROUND * PHX__RTT_TICK;
+    int quiet = now > phx__route_beat_quiet_at(r) + PHX__RTT_ROUND * PHX__RTT_TICK;
 
     r->mem->looks += r->table.live_count + r->nbr_count;
     for (uint32_t v = PHX__SELF; (v = r->table.at[v].live) != PHX__SELF;) {
@@ -14999,7 +15049,7 @@ PHX__COLD static uint64_t target_score(const struct phx__dial_targets *ts, uint3
 }
 
 /* Which of the picks it is, or pick_count. */
-PHX__COLD static uint32_t target_find_pick(const struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD PHX__APART static uint32_t target_find_pick(const struct phx__dial_targets *ts, uint32_t node)
 {
     uint32_t i;
 
@@ -15097,7 +15147,7 @@ PHX__COLD struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets
 
 const struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts, uint32_t node)
 {
-    static const struct phx__dial_node unknown = { 0, 0, 0, 0, 0, 0 };
+    static const struct phx__dial_node unknown = { .target = 0 };
 
     return node < ts->node_capacity ? &ts->nodes[node] : &unknown;
 }
@@ -15205,7 +15255,7 @@ PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_target
     ts->nodes[node].target = 0;
     ts->known -= !ts->nodes[node].linked;
     ts->reachable -= ts->nodes[node].reachable;
-    ts->nodes[node].reachable = 0;
+    ts->nodes[node].reachable = ts->nodes[node].strayed = 0;
     if (t == NULL) {
         ts->latent--;
     } else {
@@ -15681,10 +15731,12 @@ PHX__COLD static int dial_is_paced(const struct phx__dial *d)
     return d->limits.start_above != 0 && d->targets.known > d->limits.start_above;
 }
 
-/* Is it a first dial of a node that can be reached? Such a one can wait. */
+/* Is it a first dial of a node that can be reached, or could be a moment ago? Such a one can wait. */
 PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    return dial_is_paced(d) && t->fresh && dial_node(d, t->node)->reachable;
+    const struct phx__dial_node *n = t->fresh ? dial_node(d, t->node) : NULL;
+
+    return n != NULL && dial_is_paced(d) && (n->reachable || n->strayed);
 }
 
 /* When the pace lets the next one of those that can wait be dialled; UINT64_MAX: when a dial has ended. */
@@ -16089,6 +16141,7 @@ PHX__COLD void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable
     if (dial_node(d, node)->target == 0 || dial_node(d, node)->reachable == reachable)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
+    d->targets.nodes[node].strayed |= !reachable;
     d->targets.reachable += reachable ? 1u : UINT32_MAX;
     dial_bound(d);
     t = reachable && phx__dial_target_in_mesh(&d->targets, node, d->limits.max_links)
@@ -17713,7 +17766,7 @@ void phx__post_sched_rest(struct phx__post *p, struct phx__post_peer *peer)
 
 /* ---- Acknowledging */
 
-void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int now)
+PHX__APART void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int now)
 {
     peer->ack.owed = 1;
     if (now) {

@@ -99,7 +99,7 @@ void phx__buf_get_copy(struct phx__reader *r, void *out, size_t size)
 /* ---- Writer */
 
 /* Senders know the size of a frame, so `bad` is our mistake, or a record that must go into the next block. */
-void phx__buf_writer_init(struct phx__writer *w, void *data, size_t capacity)
+PHX__APART void phx__buf_writer_init(struct phx__writer *w, void *data, size_t capacity)
 {
     *w = (struct phx__writer){ data, 0, capacity, 0 };
 }

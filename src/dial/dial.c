@@ -453,10 +453,12 @@ PHX__COLD static int dial_is_paced(const struct phx__dial *d)
     return d->limits.start_above != 0 && d->targets.known > d->limits.start_above;
 }
 
-/* Is it a first dial of a node that can be reached? Such a one can wait. */
+/* Is it a first dial of a node that can be reached, or could be a moment ago? Such a one can wait. */
 PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    return dial_is_paced(d) && t->fresh && dial_node(d, t->node)->reachable;
+    const struct phx__dial_node *n = t->fresh ? dial_node(d, t->node) : NULL;
+
+    return n != NULL && dial_is_paced(d) && (n->reachable || n->strayed);
 }
 
 /* When the pace lets the next one of those that can wait be dialled; UINT64_MAX: when a dial has ended. */
@@ -861,6 +863,7 @@ PHX__COLD void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable
     if (dial_node(d, node)->target == 0 || dial_node(d, node)->reachable == reachable)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
+    d->targets.nodes[node].strayed |= !reachable;
     d->targets.reachable += reachable ? 1u : UINT32_MAX;
     dial_bound(d);
     t = reachable && phx__dial_target_in_mesh(&d->targets, node, d->limits.max_links)

@@ -22,7 +22,7 @@ PHX__COLD static uint64_t target_score(const struct phx__dial_targets *ts, uint3
 }
 
 /* Which of the picks it is, or pick_count. */
-PHX__COLD static uint32_t target_find_pick(const struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD PHX__APART static uint32_t target_find_pick(const struct phx__dial_targets *ts, uint32_t node)
 {
     uint32_t i;
 
@@ -120,7 +120,7 @@ PHX__COLD struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets
 
 const struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts, uint32_t node)
 {
-    static const struct phx__dial_node unknown = { 0, 0, 0, 0, 0, 0 };
+    static const struct phx__dial_node unknown = { .target = 0 };
 
     return node < ts->node_capacity ? &ts->nodes[node] : &unknown;
 }
@@ -228,7 +228,7 @@ PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_target
     ts->nodes[node].target = 0;
     ts->known -= !ts->nodes[node].linked;
     ts->reachable -= ts->nodes[node].reachable;
-    ts->nodes[node].reachable = 0;
+    ts->nodes[node].reachable = ts->nodes[node].strayed = 0;
     if (t == NULL) {
         ts->latent--;
     } else {

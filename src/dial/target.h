@@ -28,6 +28,7 @@ struct phx__dial_node { /* what is known of a node besides its addresses */
     uint8_t linked;     /* 2: and it has left, so the link will soon be gone */
     uint8_t wanted, flaps;
     uint8_t reachable; /* there is some route */
+    uint8_t strayed;   /* there was one: if the hub of hundreds dies others soon tell of ways to them */
 };
 
 struct phx__dial_pick {

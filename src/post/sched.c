@@ -246,7 +246,7 @@ void phx__post_sched_rest(struct phx__post *p, struct phx__post_peer *peer)
 
 /* ---- Acknowledging */
 
-void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int now)
+PHX__APART void phx__post_sched_owe(struct phx__post *p, struct phx__post_peer *peer, int now)
 {
     peer->ack.owed = 1;
     if (now) {

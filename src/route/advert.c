@@ -361,6 +361,25 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
     return failed;
 }
 
+/* Appends what n needs of those that it lost, and of where they lead: nothing else relied on these links. */
+static int advert_collect_cuts(struct phx__route *r, struct phx__route_nbr *n, uint32_t *put, size_t *room)
+{
+    int failed = 0;
+
+    n->dirty = 2;
+    for (uint32_t c = 0; c < r->cuts.count; c += 2) {
+        uint32_t lost = r->cuts.at[c + 1], v = lost;
+        const struct phx__route_nbr *k = r->cuts.at[c] == n->node ? phx__route_nbr(r, lost) : NULL;
+        while (k != NULL) {
+            if (v == lost || phx__route_table_offer(&r->table.at[v], lost) != NULL)
+                failed |= advert_collect(r, n, &v, 1, put, room);
+            if (k->offers <= 1 || (v = r->table.at[v].live) == lost)
+                break;
+        }
+    }
+    return failed;
+}
+
 /* Sends neighbour n all entries that it needs; the first `urgent` of the dirty list whatever is delegated. */
 static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32_t urgent)
 {
@@ -379,6 +398,9 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
                                 &room);
     if (n->dirty && delegated)
         failed |= advert_collect(r, n, r->undelegated.at, r->undelegated.count, &count, &room);
+    if (n->cut && n->dirty < 2)
+        failed |= advert_collect_cuts(r, n, &count, &room);
+    n->cut = 0;
     if (full)
         n->from = from;
     else
@@ -416,12 +438,13 @@ static void advert_update_each(struct phx__route *r, int all)
     r->pace.look = 0;
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        if (!n->dirty && (!all || (calm && n->adjacent_to_delegate)))
+        if (!n->dirty && !n->cut && (!all || (calm && n->adjacent_to_delegate)))
             continue; /* nothing is news for it */
         advert_update(r, n, urgent);
         r->pace.look |= n->dirty;
     }
     r->pace.news = r->pace.look;
+    r->cuts.count = 0;
 }
 
 /* Takes those from the dirty list to which there is no way, or none that is passed on yet: only who was told
@@ -555,7 +578,7 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
     if (pace->shrunk)
         advert_beat_shrunk(r);
     if (r->nbr_count > 0)
-        phx__route_plan(r, phx__route_quiet_at(r));
+        phx__route_plan(r, phx__route_beat_quiet_at(r));
 }
 
 void phx__route_advert_fit(struct phx__route *r, uint32_t size)
@@ -596,7 +619,7 @@ PHX__COLD static int advert_ask_times(struct phx__route *r, uint64_t now)
  * a round: all who became quiet with it have told their neighbourhoods by then (advert_is_choice). */
 PHX__COLD static void advert_compare_times(struct phx__route *r, uint64_t now)
 {
-    int quiet = now > phx__route_quiet_at(r) + PHX__RTT_ROUND * PHX__RTT_TICK;
+    int quiet = now > phx__route_beat_quiet_at(r) + PHX__RTT_ROUND * PHX__RTT_TICK;
 
     r->mem->looks += r->table.live_count + r->nbr_count;
     for (uint32_t v = PHX__SELF; (v = r->table.at[v].live) != PHX__SELF;) {

@@ -4,6 +4,33 @@
 /* Summaries between two neighbours that go on disagreeing: 10 s apart at first, doubling to 5 minutes. */
 #define BEAT_SUMMARY_WAIT (10 * PHX__SECOND)
 #define BEAT_SUMMARY_WAIT_MAX (300 * PHX__SECOND)
+/* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
+ * start on a few cores are silent for want of processor, and summaries would keep it busy. */
+#define BEAT_QUIET_EACH (20 * PHX__MS)
+#define BEAT_CROWD 64u
+/* Twice the lost links between others that are noted until a flush; with fewer known all is checked. */
+#define BEAT_CUTS_MOST 4096u
+#define BEAT_CUTS_KNOWN 16u
+
+uint64_t phx__route_beat_quiet_at(const struct phx__route *r)
+{
+    return r->moved + PHX__ROUTE_QUIET + (PHX__MAX(r->known, BEAT_CROWD) - BEAT_CROWD) * BEAT_QUIET_EACH;
+}
+
+/* The link of neighbour n with that node is lost: entries for n that relied on it are due. */
+PHX__COLD static void beat_cut(struct phx__route *r, struct phx__route_nbr *n, uint32_t node)
+{
+    struct phx__route_list *l = &r->cuts;
+
+    n->cut = r->known >= BEAT_CUTS_KNOWN && l->count < BEAT_CUTS_MOST
+             && phx__mem_grow(r->mem, &l->at, &l->capacity, l->count + 2, sizeof *l->at) == 0;
+    if (!n->cut) {
+        n->dirty = 2; /* all is checked */
+        return;
+    }
+    l->at[l->count++] = n->node;
+    l->at[l->count++] = node;
+}
 
 /* Neighbour n has lost the node of this hash. If we have, too, nobody needs an update. If not, updates that
  * we withheld may have relied on their link: to n of that node and its offers, to that node of n's. */
@@ -24,7 +51,8 @@ static void beat_named_lost(struct phx__route *r, struct phx__route_nbr *n, uint
     if (phx__route_table_word(&r->table.at[node], n->node).hops != PHX__UNREACHABLE
         && phx__route_table_word(&r->table.at[n->node], node).hops == PHX__UNREACHABLE)
         (void)phx__route_asked(r, node, n->node, 0, now);
-    n->dirty = k->dirty = 2;
+    beat_cut(r, n, node);
+    beat_cut(r, k, n->node);
     r->pace.look = r->pace.news = 1;
     r->counters.walked += 2 * (uint64_t)r->table.capacity + n->gap.count;
 }
@@ -72,10 +100,10 @@ void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__be
     }
     if (b->digest == r->digest) {
         n->summary_wait = n->disagreed = 0;
-    } else if (now > phx__route_quiet_at(r) && n->disagreed == 0) {
+    } else if (now > phx__route_beat_quiet_at(r) && n->disagreed == 0) {
         r->pace.owed = n->disagreed = 1; /* perhaps the neighbour is only late: look again in a second */
         phx__route_plan(r, now + PHX__ROUTE_QUIET);
-    } else if (now > phx__route_quiet_at(r) && now >= n->summary_at) {
+    } else if (now > phx__route_beat_quiet_at(r) && now >= n->summary_at) {
         n->summary_wait = PHX__MIN(n->summary_wait * 2, BEAT_SUMMARY_WAIT_MAX);
         n->summary_wait = PHX__MAX(n->summary_wait, BEAT_SUMMARY_WAIT);
         n->summary_at = now + n->summary_wait;
@@ -103,7 +131,7 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
 
 void phx__route_beat_due(struct phx__route *r, uint64_t now)
 {
-    uint64_t quiet = phx__route_quiet_at(r); /* what is held waits for links, not for news */
+    uint64_t quiet = phx__route_beat_quiet_at(r); /* what is held waits for links, not for news */
     uint64_t lull = r->pace.linked_at + PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
     uint64_t last = 0; /* nearly all neighbours have the same news to hear */
     int known = 0;

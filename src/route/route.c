@@ -45,15 +45,13 @@
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
 /* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
 #define ROUTE_ASKS_BLIND 3u
+/* So many are asked for at once that no neighbour offers: who has a way most often tells it unasked. */
+#define ROUTE_BLIND_MOST 16u
 /* How long a loss may be everybody's: so late may some be to notice it, too. */
 #define ROUTE_LOSS_WAIT PHX__SECOND
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
 #define ROUTE_FORGET (86400 * PHX__SECOND)
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
-/* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
- * start on a few cores are silent for want of processor, and summaries would keep it busy. */
-#define ROUTE_QUIET_EACH (20 * PHX__MS)
-#define ROUTE_QUIET_CROWD 64u
 
 /* No honest node leaps this far at once (phoenix.h asks for less than 2^32 at each start). Without a limit
  * one lie would reach the highest incarnation, above which the owner cannot rise; like this it takes 2^27. */
@@ -77,12 +75,6 @@ void phx__route_plan(struct phx__route *r, uint64_t at)
 {
     if (at < phx__timer_at(r->timers, r->pace.chore_timer))
         phx__timer_set(r->timers, r->pace.chore_timer, at);
-}
-
-uint64_t phx__route_quiet_at(const struct phx__route *r)
-{
-    return r->moved + PHX__ROUTE_QUIET
-           + (PHX__MAX(r->known, ROUTE_QUIET_CROWD) - ROUTE_QUIET_CROWD) * ROUTE_QUIET_EACH;
 }
 
 /* ---- Lists of what to look at ---------------------------------------------------------------- */
@@ -369,9 +361,12 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
+    uint32_t turn = h || asks || route_loss(r, node) ? 0 : r->table.ask_count / ROUTE_BLIND_MOST;
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
+    } else if (turn > 0) {
+        wait *= turn;
     } else if (asks < ROUTE_ASKS_BLIND) {
         route_ask_blind(r, node, want, asks);
     } else {
@@ -979,6 +974,7 @@ PHX__COLD void phx__route_free(struct phx__route *r)
     phx__mem_put(r->mem, r->nbrs, r->nbr_capacity * sizeof *r->nbrs);
     phx__mem_put(r->mem, r->dirty.at, r->dirty.capacity * sizeof *r->dirty.at);
     phx__mem_put(r->mem, r->changed.at, r->changed.capacity * sizeof *r->changed.at);
+    phx__mem_put(r->mem, r->cuts.at, r->cuts.capacity * sizeof *r->cuts.at);
     phx__mem_put(r->mem, r->undelegated.at, r->undelegated.capacity * sizeof *r->undelegated.at);
     phx__mem_put(r->mem, r->out, r->out_capacity * sizeof *r->out);
     phx__mem_put(r->mem, r->rtt.told, r->rtt.capacity * sizeof *r->rtt.told);

@@ -39,6 +39,7 @@ struct phx__route_nbr {
     uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t vague;       /* our neighbourhood, as told, has losses in it that are not settled */
     uint8_t relinked;    /* entries are due again: check every destination */
+    uint8_t cut;         /* a link of it is in the list of cuts */
     uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
     uint32_t leads_to;   /* scratch */
     struct phx__route_rtt_link rtt;
@@ -128,6 +129,7 @@ struct phx__route {
     struct phx__route_nbr *nbrs;
     uint32_t nbr_count, nbr_capacity;
     struct phx__route_list dirty, changed, undelegated; /* PHX__DEST_DIRTY, PHX__DEST_CHANGED, ... */
+    struct phx__route_list cuts; /* of links between others that were lost: a neighbour, and whom it lost */
     uint32_t delegate, delegate_known; /* see advert.c; how many nodes were known when it was chosen */
     struct phx__entry *out;            /* scratch for one message */
     uint32_t out_capacity;
@@ -209,7 +211,7 @@ PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_
 
 /* ---- For beat.c, summary.c, advert.c and explain.c */
 
-/* See phx__route_quiet_at. */
+/* See phx__route_beat_quiet_at. */
 #define PHX__ROUTE_QUIET PHX__SECOND
 /* A destination is to be checked as one whose updates others may have been relied on for. */
 PHX_PRIVATE void phx__route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now);
@@ -223,7 +225,7 @@ PHX_PRIVATE int phx__route_asked(struct phx__route *r, uint32_t nbr, uint32_t no
                                  uint64_t now);
 
 /* When the table will be quiet: digests mean something then, and our neighbourhood is worth sending. */
-PHX_PRIVATE uint64_t phx__route_quiet_at(const struct phx__route *r);
+PHX_PRIVATE uint64_t phx__route_beat_quiet_at(const struct phx__route *r);
 /* NULL: not a neighbour. node may be PHX__NONE. */
 PHX_PRIVATE struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node);
 /* Sets the chore timer to `at`, unless it is due earlier. */

@@ -209,7 +209,7 @@ static void run(phx *p, int stay)
     struct pollfd fds[2] = { { phx_fd(p), POLLIN, 0 }, { stay, 0, 0 } }; /* stay: the parent let go */
     uint64_t start = phx_now_us(), now = start;
 
-    while (!board->over && now - start < LIMIT_US) {
+    while (!board->over && fds[1].revents == 0 && now - start < LIMIT_US) {
         poll(fds, 2, phx_timeout_ms(p, now));
         now = phx_now_us();
         phx_step(p, now, NULL, 0);

@@ -51,6 +51,9 @@ static void test_start(void)
     node = rig_known(r);
     rig_pass(r, 2 * MS);
     ok(r->dials == 3 && r->last.expect == node, "nor one who cannot be reached");
+    phx__dial_route(&r->d, rig_reached(r), 0);
+    rig_pass(r, 2 * MS);
+    ok(r->dials == 3, "but one who could be, until a moment ago, waits: its way may be back soon");
     rig_fail(r, r->last.slot, PHX_EREFUSED);
     rig_pass(r, 20 * MS);
     ok(r->open_count == 2, "that was all: two are dialled at once");

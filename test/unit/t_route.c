@@ -558,6 +558,64 @@ static void test_at_once(void)
     }
 }
 
+/* Goal: a link that is lost costs what relied on it, also where many have a hub and half of a mesh: no node
+ * tells its whole neighbourhood again. Method: 18 hosts, a third of the pairs without a link; one is cut. */
+static void test_cut(void)
+{
+    struct world *w = &world;
+    uint64_t entries = 0;
+
+    world_init(w, 18, 1);
+    for (uint32_t k = 0; k < 18; k++) {
+        for (uint32_t i = k + 1; i < 18; i++)
+            if (k == 0 || (i + k) % 3 != 0)
+                world_link(w, i, k);
+        if (k == 0)
+            check(world_settle(w, 60, RIGHT_ALL) >= 0, "all know of all");
+    }
+    check(world_settle(w, 60, RIGHT_ALL) >= 0, "all know of all");
+    world_run(w, 30 * PHX__SECOND);
+    for (uint32_t i = 0; i < 18; i++)
+        entries -= w->host[i].route.counters.entries_out;
+    world_cut(w, 3, 4);
+    check(world_settle(w, 60, RIGHT_ALL) >= 0, "all know of all");
+    world_run(w, 30 * PHX__SECOND);
+    for (uint32_t i = 0; i < 18; i++)
+        entries += w->host[i].route.counters.entries_out;
+    ok(entries <= 12, "a cut link: %u entries", (unsigned)entries);
+    check(world_free(w), "freed");
+}
+
+/* Goal: the death of who led to many makes no storm of requests: others tell of their ways anyway. Method: 17
+ * are lost with b; c offers none of them. */
+static void test_many_lost(void)
+{
+    struct world *w = &world;
+    char word[16], *at;
+    uint32_t asked[2] = { 0, 0 };
+    int last[2];
+
+    world_begin(w, 20, 1);
+    host_start(w, 0, 1);
+    play(&w->host[0], "+b");
+    play(&w->host[0], "+c");
+    for (char c = 'd'; c <= 't'; c++) {
+        snprintf(word, sizeof word, "b:%c5/1", c);
+        play(&w->host[0], word);
+    }
+    play(&w->host[0], "!");
+    for (int i = 0; i < 2; i++) {
+        said[0] = 0;
+        play(&w->host[0], i == 0 ? "-b" : "310ms");
+        for (at = said; (at = strstr(at, "c?")) != NULL; at++)
+            asked[i] += at[2] != 'b';
+        last[i] = strstr(said, "c?t") != NULL;
+    }
+    ok(asked[0] >= 8 && asked[0] <= 16 && !last[0], "c is asked for at most 16 at once: %u", asked[0]);
+    ok(asked[1] >= 1 && last[1], "and for the rest after 300 ms: %u", asked[1]);
+    check(world_free(w), "freed");
+}
+
 int main(void)
 {
     /* Goal: each rule of the essay in src/route/route.c, where it acts and where it must not.
@@ -571,5 +629,7 @@ int main(void)
     test_no_room();
     test_pace();
     test_at_once();
+    test_many_lost();
+    test_cut();
     return test_end();
 }

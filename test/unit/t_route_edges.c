@@ -478,9 +478,9 @@ static void test_quiet(void)
     begin();
     up(1);
     r->known = 64;
-    ok(phx__route_quiet_at(r) == r->moved + PHX__SECOND, "64 nodes");
+    ok(phx__route_beat_quiet_at(r) == r->moved + PHX__SECOND, "64 nodes");
     r->known = 65;
-    ok(phx__route_quiet_at(r) == r->moved + PHX__SECOND + 20 * PHX__MS, "65 nodes");
+    ok(phx__route_beat_quiet_at(r) == r->moved + PHX__SECOND + 20 * PHX__MS, "65 nodes");
     end();
 }
 
