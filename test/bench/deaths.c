@@ -76,8 +76,8 @@ static struct cost cost_now(const phx *p)
     struct phx_stats s;
 
     phx_stats(p, &s);
-    return (struct cost){ s.entries_out, s.bytes_out, s.frames_out, s.heartbeats_out, s.dials, turns, cpu_us(),
-                          dial_cpu };
+    return (struct cost){ s.entries_out, s.bytes_out, s.frames_out, s.heartbeats_out, s.dials, turns,
+                          cpu_us(), dial_cpu };
 }
 
 static struct cost cost_since(const phx *p, const struct cost *before)
@@ -108,7 +108,7 @@ static int is_at_rest(const phx *p)
     return i == p->route.nbr_count;
 }
 
-/* Counts what the mesh does from when the parent let go of `armed`, idle for a second, and then the deaths. */
+/* Counts what the mesh does from when the parent let go of `armed`, idle for a second; then the deaths. */
 static void take_turn(phx *p, struct rank *r, struct watch *w, uint64_t now)
 {
     if (p->stats.updates_in != w->updates || p->links.up != w->links)
