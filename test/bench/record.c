@@ -1,13 +1,18 @@
 /* record.c - what cfg.record costs, in instructions: see record.sh. usage: record WHAT WHO
  *
  * Two nodes in one process, over loopback. WHAT: stream, 100,000 messages of 8 bytes, or lone, 2,000 that
- * each wait for an answer. WHO is recorded: nobody, sender, receiver or both. Counted is what runs in
- * measured_sender and measured_receiver: the library, without the host's part of the record or the kernel. */
+ * each wait for an answer; or spin, the same between hosts that spin. Those are turned as by latency-spin-8
+ * (s_phx.c): a step that only lets the message leave, and then steps that look, of which IDLE_LOOKS find
+ * nothing. How many do is the host's affair: they are not counted, and the one that finds the message is.
+ * WHO is recorded: nobody, sender, receiver or both. Counted is what runs in measured_sender and
+ * measured_receiver: the library, without the host's part of the record or the kernel. */
 #include "phoenix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define IDLE_LOOKS 8
 
 struct side {
     phx *p;
@@ -39,6 +44,27 @@ __attribute__((noinline)) int measured_receiver(int send);
 __attribute__((noinline)) int measured_receiver(int send)
 {
     return send ? phx_send(receiver.p, 1, 2, 0, "8 bytes", 8) : phx_step(receiver.p, phx_now_us(), NULL, 0);
+}
+
+/* The two kinds of steps of a host that spins. */
+static int spinner_step(struct side *s, int leaves)
+{
+    struct pollfd none = { -1, 0, 0 };
+
+    return phx_deadline(s->p) == 0 && leaves ? phx_step(s->p, phx_now_us(), &none, 1)
+                                             : phx_step(s->p, phx_now_us(), NULL, 0);
+}
+
+__attribute__((noinline)) void measured_sender_step(int leaves);
+__attribute__((noinline)) void measured_sender_step(int leaves)
+{
+    spinner_step(&sender, leaves);
+}
+
+__attribute__((noinline)) void measured_receiver_step(int leaves);
+__attribute__((noinline)) void measured_receiver_step(int leaves)
+{
+    spinner_step(&receiver, leaves);
 }
 
 static void begin(struct side *s, int recorded, const char *address)
@@ -82,6 +108,24 @@ static void lone(unsigned count)
     }
 }
 
+static void spin(unsigned count)
+{
+    for (unsigned i = 1; i <= count; i++) {
+        measured_sender(1);
+        measured_sender_step(1);
+        for (int k = 0; k < IDLE_LOOKS; k++)
+            spinner_step(&sender, 0);
+        while (receiver.got < i)
+            measured_receiver_step(0);
+        measured_receiver(1);
+        measured_receiver_step(1);
+        for (int k = 0; k < IDLE_LOOKS; k++)
+            spinner_step(&receiver, 0);
+        while (sender.got < i)
+            measured_sender_step(0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct phx_address at;
@@ -100,6 +144,8 @@ int main(int argc, char **argv)
         both();
     if (argc > 1 && strcmp(argv[1], "lone") == 0)
         lone(2000);
+    else if (argc > 1 && strcmp(argv[1], "spin") == 0)
+        spin(2000);
     else
         stream(100000);
     phx_free(sender.p);

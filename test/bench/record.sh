@@ -8,7 +8,7 @@ command -v valgrind > /dev/null || { echo '# record: no valgrind here'; exit 0; 
 ${CC:-cc} -std=gnu99 -O2 -g -I. test/bench/record.c phoenix.c -o build/bench/record
 
 count() { # what, who is recorded, who is measured
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect="measured_$3" \
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect="measured_$3*" \
         build/bench/record "$1" "$2" \
         2>&1 | sed -n 's/.*Collected : //p'
 }
@@ -20,6 +20,7 @@ bar() { # name, with, without, limit
 
 # 2,000 there and as many back: 4,000 messages of which each side has one end.
 bar 'a lone message of 8 B, instructions a side / 2,000' "$(count lone nobody sender)" $((4000 * 2000)) 1
+bar 'the same between hosts that spin as in latency-spin-8' "$(count spin nobody sender)" $((4000 * 2000)) 1
 bar 'stream of 8 B, receiver, of that without' \
     "$(count stream receiver receiver)" "$(count stream nobody receiver)" 1.05
 bar 'stream of 8 B, sender, of that without' \
