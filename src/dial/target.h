@@ -27,8 +27,8 @@ struct phx__dial_node { /* what is known of a node besides its addresses */
     uint32_t target;    /* index + 1; 0: no addresses known; or PHX__DIAL_LATENT */
     uint8_t linked;     /* 2: and it has left, so the link will soon be gone */
     uint8_t wanted, flaps;
-    uint8_t reachable; /* there is some route */
-    uint8_t strayed;   /* there was one: if the hub of hundreds dies others soon tell of ways to them */
+    unsigned reachable : 1; /* there is some route */
+    unsigned strayed : 1;   /* there was one: if the hub of hundreds dies others soon tell of ways to them */
 };
 
 struct phx__dial_pick {
