@@ -20,7 +20,7 @@ finish() {
 }
 trap finish EXIT
 trap 'exit 1' INT TERM HUP
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 12000))
 root=$(pwd)
 cc=${CC:-cc}
 

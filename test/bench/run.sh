@@ -115,7 +115,7 @@ trap '[ -z "$sshd_pid" ] || kill "$sshd_pid" 2> /dev/null || :' EXIT
 trap 'exit 130' HUP INT TERM
 start_sshd() {
     dir=$PWD/$out/ssh
-    port=$((20000 + $$ % 20000))
+    port=$((20000 + $$ % 12000))
     rm -rf "$dir"
     mkdir -p "$dir"
     chmod 700 "$dir"

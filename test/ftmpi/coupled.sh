@@ -5,7 +5,7 @@
 $FTMPICC -std=c99 -g -O1 -I"$ROOT" -o "$work/coupled" "$ROOT/examples/coupled.c" -lm \
     > "$work/out" 2> "$work/err"
 ok $? 'it compiles'
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 12000))
 steps=20
 
 # The two jobs: who starts first, with how many ranks.

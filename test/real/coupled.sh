@@ -20,7 +20,7 @@ fi
 dir=$(mktemp -d "${TMPDIR:-/tmp}/phoenix.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM HUP
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 12000))
 status=1
 if mpicc.mpich -std=c99 -O2 -I. -o "$dir/coupled" test/real/coupled.c phoenix.c > "$dir/said" 2>&1; then
     timeout 60 mpiexec.mpich -n 2 "$dir/coupled" 0 $port 20 ${1-} > "$dir/first" 2>&1 < /dev/null &

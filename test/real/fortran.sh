@@ -199,7 +199,7 @@ ok $? "types are as large as those of phoenix.h, and of its version"
 timeout 60 "$dir/two" > "$dir/out" 2>&1 && [ "$(grep -c '^yes' "$dir/out")" -eq 20 ]
 ok $? "messages, outcomes, casts, labels, logs, errors"
 
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 12000))
 for ranks in 1 3 5; do
     hub=tcp://127.0.0.1:$((port + ranks))
     pids=

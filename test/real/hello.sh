@@ -12,7 +12,7 @@ trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM HUP
 limit_ms=500
 runs=20
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 12000))
 
 sed -n '/^```c$/,/^```$/p' README.md | sed '1d;/^```$/,$d' | sed "s/:7000\"/:$port\"/" > "$dir/hello.c"
 ${CC:-cc} -std=c99 -O2 ${CFLAGS-} -I. -o "$dir/hello" "$dir/hello.c" phoenix.c > "$dir/out" 2>&1

@@ -9,7 +9,7 @@ root=$(pwd)
 dir=$(mktemp -d "${TMPDIR:-/tmp}/phoenix.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM HUP
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 12000))
 count=0
 failed=0
 
