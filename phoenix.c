@@ -1931,6 +1931,8 @@ PHX_PRIVATE int phx__route_show(struct phx__route *r, uint32_t node, uint64_t no
 PHX_PRIVATE int phx__route_advert_changed(struct phx__route *r, uint32_t *node);
 /* NULL: not known. node may be PHX__NONE. */
 PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node);
+/* Are many destinations asked for, as after the loss of who led to them? */
+PHX_PRIVATE int phx__route_misses_many(const struct phx__route *r);
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
 /* Can the neighbour have a way to node that we do not know of? Not if we are its only neighbour; nor if it is
@@ -2384,6 +2386,7 @@ struct phx__dial_start {
     uint64_t quickest;  /* the least that a link took from dial to up */
     uint64_t news_at;   /* when a node was last heard of for the first time, or messages were under way */
     uint64_t began_at;  /* when a dial last began */
+    uint64_t rest_until; /* after a slow link */
 };
 
 PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s);
@@ -3209,6 +3212,7 @@ struct phx__post {
     uint32_t window_capacity;
     uint64_t lives; /* of peers, given out since the start */
     uint64_t usual_rtt; /* 0: none was measured yet */
+    uint64_t doubt_until; /* see SCHED_DOUBT */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
@@ -3327,6 +3331,8 @@ PHX_PRIVATE size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struc
                                         size_t budget);
 /* The route to node, or the link behind it, changed: see ops.next. Cheap if it did not. */
 PHX_PRIVATE void phx__post_sched_route(struct phx__post *p, uint32_t node);
+/* A neighbour that led to others is lost. */
+PHX_PRIVATE void phx__post_sched_doubt(struct phx__post *p);
 /* What the node announces as its window. */
 PHX_PRIVATE void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes);
 
@@ -11271,13 +11277,19 @@ static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now
         phx__route_table_unask(&r->table, a);
 }
 
-/* No neighbour offers it: asks 2, 4, 8 of them, others each time. For a neighbour that was just lost one is
- * enough that is next to it: if not all have lost it the other end asks, too, and who is asked tells both.
- * If that one has taken its way back since, we wait. */
+int phx__route_misses_many(const struct phx__route *r)
+{
+    return r->table.ask_count > ROUTE_BLIND_MOST;
+}
+
+/* No neighbour offers it: asks 2, 4, 8, others each time; one if many are missed. For a neighbour that was
+ * just lost one is enough that is next to it: if not all have lost it the other end asks, too, and who is
+ * asked tells both. If that one has taken its way back since, we wait. */
 static void route_ask_blind(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
 {
     struct phx__route_loss *l = route_loss(r, node);
-    uint32_t most = l == NULL ? 2u << asks : asks == 0 && l->asked ? 0 : 2, but;
+    uint32_t each = phx__route_misses_many(r) ? 1 : 2u << asks;
+    uint32_t most = l == NULL ? each : asks == 0 && l->asked ? 0 : 2, but;
 
     for (uint32_t i = 0; i < most && i < r->nbr_count; i++) {
         const struct phx__route_nbr *n = &r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)];
@@ -14954,7 +14966,11 @@ PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_
  *   - After a moment without news the next dial begins when one has ended. The window of dials at once begins
  *     low, since one or two a node keep all processors busy. It grows by one with each link that came
  *     quickly, and halves with one that came slowly, as TCP does with segments: where the processor is the
- *     bottleneck, more dials at once only last longer, until they time out and start over. */
+ *     bottleneck, more dials at once only last longer, until they time out and start over.
+ *
+ *   - A thousand nodes with one dial each under way still keep all processors busy, and a hub, which has the
+ *     most to do, gets a thousandth of them. So after a link that came slowly a node rests: nodes then wait
+ *     in turn, and not in the line for a processor. */
 /* include "dial/start.h" */
 
 #define START_EACH_US PHX__MS
@@ -14973,6 +14989,9 @@ PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_
 #define START_LEAST 1u
 #define START_SLOW_TIMES 2u
 #define START_SLOW_US (20 * PHX__MS)
+/* The rest after it, in times of what it took, and at most. */
+#define START_REST_TIMES 16u
+#define START_REST_MOST_US (4 * PHX__SECOND)
 
 PHX__COLD void phx__dial_start_init(struct phx__dial_start *s)
 {
@@ -15004,6 +15023,7 @@ PHX__COLD uint64_t phx__dial_start_room_at(struct phx__dial_start *s, const stru
 
     s->news_at = busy ? now : s->news_at;
     turn = PHX__MIN(s->began_at + known * START_EACH_US, s->news_at + lull);
+    turn = PHX__MAX(turn, s->rest_until);
     return now < turn ? turn : start_window_at(s, slots, now);
 }
 
@@ -15013,6 +15033,8 @@ PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, u
 
     s->quickest = PHX__MIN(took, s->quickest);
     slow = START_SLOW_TIMES * s->quickest + START_SLOW_US;
+    if (took > slow)
+        s->rest_until = now + PHX__MIN(START_REST_TIMES * took, START_REST_MOST_US);
     if (took <= slow) {
         s->window += s->window < most;
     } else if (now > s->slowed_at + slow) {
@@ -16422,7 +16444,7 @@ PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, 
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
 #define FLOW_RTO_TIMES 4u
 /* A wait that began when all was slow is looked at again after this. */
-#define FLOW_RTO_LOOK (8 * PHX__SECOND)
+#define FLOW_RTO_LOOK (2 * PHX__SECOND)
 /* A target reports a gap for each frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
 /* The least congestion window: two fragments keep a link busy. */
@@ -17579,6 +17601,10 @@ void phx__post_outcome_tell(struct phx__post *p)
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
+/* So long after a neighbour that led to others was lost, more than what was sent to it may be: others sent to
+ * it, too. A node with few messages under way asks sooner: after 4 times so much for each. */
+#define SCHED_DOUBT (30 * PHX__SECOND)
+#define SCHED_DOUBT_EACH (12 * PHX__MS)
 /* What failed for lack of memory is tried again after this. */
 #define SCHED_AGAIN (10 * PHX__MS)
 
@@ -18280,6 +18306,19 @@ void phx__post_sched_shrink(struct phx__post *p, uint32_t node)
     p->nodes[node].past = past;
 }
 
+void phx__post_sched_doubt(struct phx__post *p)
+{
+    p->doubt_until = *p->ops.now + SCHED_DOUBT;
+}
+
+/* The round trip by which the patience with silent flows is measured. */
+static uint64_t sched_usual_rtt(const struct phx__post *p)
+{
+    uint64_t few = p->pending.count * SCHED_DOUBT_EACH;
+
+    return *p->ops.now < p->doubt_until ? PHX__MIN(p->usual_rtt, few) : p->usual_rtt;
+}
+
 int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
@@ -18290,7 +18329,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         o->rto_at = PHX__NEVER;
         /* Without a route silence means nothing. Where a better one waits, it is taken instead of asking. */
         if (peer->routed && o->sent > o->base)
-            phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);
+            phx__post_flow_silent(o, sched_usual_rtt(p), *p->ops.now);
         if (peer->routed && o->path.drains && o->path.asks)
             phx__post_flow_rewind(o);
         phx__post_sched_route(p, peer->node);
@@ -23395,12 +23434,16 @@ PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum ph
 
 PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
 {
+    const struct phx__route_nbr *n = phx__route_nbr(&p->route, l->peer);
+
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
     p->peers.at[l->peer].link = PHX__NONE;
     phx__node_door_passes(p, l, 0);
     p->links.up--;
     p->stats.links_lost += reason != PHX_EDUPLICATE; /* then it is replaced, or soon will be */
+    if (n != NULL && n->offers > 1)
+        phx__post_sched_doubt(&p->post);
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     /* One who is alone comes again soon. */
@@ -24518,7 +24561,8 @@ PHX__COLD static void wiring_suspect(phx *p, uint32_t node)
 
 PHX__COLD static void wiring_lost(phx *p, uint32_t node)
 {
-    phx__node_suspect_probe(&p->suspect, node);
+    if (!phx__route_misses_many(&p->route)) /* else routes come first; there is a second probe */
+        phx__node_suspect_probe(&p->suspect, node);
 }
 
 /* ---- Traces ---------------------------------------------------------------------------------- */

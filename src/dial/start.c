@@ -15,7 +15,11 @@
  *   - After a moment without news the next dial begins when one has ended. The window of dials at once begins
  *     low, since one or two a node keep all processors busy. It grows by one with each link that came
  *     quickly, and halves with one that came slowly, as TCP does with segments: where the processor is the
- *     bottleneck, more dials at once only last longer, until they time out and start over. */
+ *     bottleneck, more dials at once only last longer, until they time out and start over.
+ *
+ *   - A thousand nodes with one dial each under way still keep all processors busy, and a hub, which has the
+ *     most to do, gets a thousandth of them. So after a link that came slowly a node rests: nodes then wait
+ *     in turn, and not in the line for a processor. */
 #include "dial/start.h"
 
 #define START_EACH_US PHX__MS
@@ -34,6 +38,9 @@
 #define START_LEAST 1u
 #define START_SLOW_TIMES 2u
 #define START_SLOW_US (20 * PHX__MS)
+/* The rest after it, in times of what it took, and at most. */
+#define START_REST_TIMES 16u
+#define START_REST_MOST_US (4 * PHX__SECOND)
 
 PHX__COLD void phx__dial_start_init(struct phx__dial_start *s)
 {
@@ -65,6 +72,7 @@ PHX__COLD uint64_t phx__dial_start_room_at(struct phx__dial_start *s, const stru
 
     s->news_at = busy ? now : s->news_at;
     turn = PHX__MIN(s->began_at + known * START_EACH_US, s->news_at + lull);
+    turn = PHX__MAX(turn, s->rest_until);
     return now < turn ? turn : start_window_at(s, slots, now);
 }
 
@@ -74,6 +82,8 @@ PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, u
 
     s->quickest = PHX__MIN(took, s->quickest);
     slow = START_SLOW_TIMES * s->quickest + START_SLOW_US;
+    if (took > slow)
+        s->rest_until = now + PHX__MIN(START_REST_TIMES * took, START_REST_MOST_US);
     if (took <= slow) {
         s->window += s->window < most;
     } else if (now > s->slowed_at + slow) {

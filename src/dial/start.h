@@ -9,6 +9,7 @@ struct phx__dial_start {
     uint64_t quickest;  /* the least that a link took from dial to up */
     uint64_t news_at;   /* when a node was last heard of for the first time, or messages were under way */
     uint64_t began_at;  /* when a dial last began */
+    uint64_t rest_until; /* after a slow link */
 };
 
 PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s);

@@ -279,7 +279,8 @@ PHX__COLD static void wiring_suspect(phx *p, uint32_t node)
 
 PHX__COLD static void wiring_lost(phx *p, uint32_t node)
 {
-    phx__node_suspect_probe(&p->suspect, node);
+    if (!phx__route_misses_many(&p->route)) /* else routes come first; there is a second probe */
+        phx__node_suspect_probe(&p->suspect, node);
 }
 
 /* ---- Traces ---------------------------------------------------------------------------------- */

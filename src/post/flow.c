@@ -60,7 +60,7 @@
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
 #define FLOW_RTO_TIMES 4u
 /* A wait that began when all was slow is looked at again after this. */
-#define FLOW_RTO_LOOK (8 * PHX__SECOND)
+#define FLOW_RTO_LOOK (2 * PHX__SECOND)
 /* A target reports a gap for each frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
 /* The least congestion window: two fragments keep a link busy. */

@@ -59,6 +59,10 @@
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
+/* So long after a neighbour that led to others was lost, more than what was sent to it may be: others sent to
+ * it, too. A node with few messages under way asks sooner: after 4 times so much for each. */
+#define SCHED_DOUBT (30 * PHX__SECOND)
+#define SCHED_DOUBT_EACH (12 * PHX__MS)
 /* What failed for lack of memory is tried again after this. */
 #define SCHED_AGAIN (10 * PHX__MS)
 
@@ -760,6 +764,19 @@ void phx__post_sched_shrink(struct phx__post *p, uint32_t node)
     p->nodes[node].past = past;
 }
 
+void phx__post_sched_doubt(struct phx__post *p)
+{
+    p->doubt_until = *p->ops.now + SCHED_DOUBT;
+}
+
+/* The round trip by which the patience with silent flows is measured. */
+static uint64_t sched_usual_rtt(const struct phx__post *p)
+{
+    uint64_t few = p->pending.count * SCHED_DOUBT_EACH;
+
+    return *p->ops.now < p->doubt_until ? PHX__MIN(p->usual_rtt, few) : p->usual_rtt;
+}
+
 int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
@@ -770,7 +787,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         o->rto_at = PHX__NEVER;
         /* Without a route silence means nothing. Where a better one waits, it is taken instead of asking. */
         if (peer->routed && o->sent > o->base)
-            phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);
+            phx__post_flow_silent(o, sched_usual_rtt(p), *p->ops.now);
         if (peer->routed && o->path.drains && o->path.asks)
             phx__post_flow_rewind(o);
         phx__post_sched_route(p, peer->node);

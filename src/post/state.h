@@ -205,6 +205,7 @@ struct phx__post {
     uint32_t window_capacity;
     uint64_t lives; /* of peers, given out since the start */
     uint64_t usual_rtt; /* 0: none was measured yet */
+    uint64_t doubt_until; /* see SCHED_DOUBT */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */

@@ -331,13 +331,19 @@ static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now
         phx__route_table_unask(&r->table, a);
 }
 
-/* No neighbour offers it: asks 2, 4, 8 of them, others each time. For a neighbour that was just lost one is
- * enough that is next to it: if not all have lost it the other end asks, too, and who is asked tells both.
- * If that one has taken its way back since, we wait. */
+int phx__route_misses_many(const struct phx__route *r)
+{
+    return r->table.ask_count > ROUTE_BLIND_MOST;
+}
+
+/* No neighbour offers it: asks 2, 4, 8, others each time; one if many are missed. For a neighbour that was
+ * just lost one is enough that is next to it: if not all have lost it the other end asks, too, and who is
+ * asked tells both. If that one has taken its way back since, we wait. */
 static void route_ask_blind(struct phx__route *r, uint32_t node, uint32_t want, uint8_t asks)
 {
     struct phx__route_loss *l = route_loss(r, node);
-    uint32_t most = l == NULL ? 2u << asks : asks == 0 && l->asked ? 0 : 2, but;
+    uint32_t each = phx__route_misses_many(r) ? 1 : 2u << asks;
+    uint32_t most = l == NULL ? each : asks == 0 && l->asked ? 0 : 2, but;
 
     for (uint32_t i = 0; i < most && i < r->nbr_count; i++) {
         const struct phx__route_nbr *n = &r->nbrs[phx__rnd_below(r->rnd, r->nbr_count)];

@@ -189,6 +189,8 @@ PHX_PRIVATE int phx__route_show(struct phx__route *r, uint32_t node, uint64_t no
 PHX_PRIVATE int phx__route_advert_changed(struct phx__route *r, uint32_t *node);
 /* NULL: not known. node may be PHX__NONE. */
 PHX_PRIVATE const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t node);
+/* Are many destinations asked for, as after the loss of who led to them? */
+PHX_PRIVATE int phx__route_misses_many(const struct phx__route *r);
 /* The neighbour towards node, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__route_next(const struct phx__route *r, uint32_t node);
 /* Can the neighbour have a way to node that we do not know of? Not if we are its only neighbour; nor if it is

@@ -205,6 +205,7 @@ bars() {
     full hub_words_200 200 EVERY=1000000
     full words_killed 64
     full words_killed 400 EVERY=1000000
+    full words_killed_200 400 EVERY=1000000
     full strangers 15
     full full_hub 60
     full full_accepts 60
@@ -381,6 +382,7 @@ routing() {
     sim SCENARIO=site_words_10 NODES=32
     sim SCENARIO=hub_words_10 NODES=48
     sim SCENARIO=words_killed NODES=48
+    sim SCENARIO=words_killed_200 NODES=200 EVERY=1000000
     sim SCENARIO=strangers NODES=15
     sim SCENARIO=full_hub NODES=60
     sim SCENARIO=full_accepts NODES=60

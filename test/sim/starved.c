@@ -265,7 +265,7 @@ static int killed_all(struct sim *s)
 }
 
 /* Three hubs are known to all, and the first is killed in the middle: all that the others say comes, once. */
-void tell_words_killed(struct sim *s)
+static void words_killed(struct sim *s, uint32_t sharing)
 {
     uint32_t n = s->o.nodes, i;
     uint64_t begin, died;
@@ -275,7 +275,7 @@ void tell_words_killed(struct sim *s)
     s->cfg.on_message = killed_message;
     add(s, n, 0, 0);
     for (i = 0; i < n; i++)
-        world_core(s->w, i, i % ((n + 9) / 10));
+        world_core(s->w, i, i % ((n + sharing - 1) / sharing));
     start_all(s);
     run_for(s, 100 * MS);
     begin = now_us(s);
@@ -292,6 +292,19 @@ void tell_words_killed(struct sim *s)
     (void)settle(s, 3 * SECOND, MINUTE);
     bar(s, "words_killed words that came twice", (double)killed.twice, 0);
     wait_until(s, all_well, MINUTE);
+}
+
+void tell_words_killed(struct sim *s)
+{
+    words_killed(s, 10);
+}
+
+/* Two processors with as much else to do. All have an equal share of them, and the hubs have most to do. */
+void tell_words_killed_200(struct sim *s)
+{
+    s->w->o.slow = 2;
+    s->w->o.fair = 1;
+    words_killed(s, 200);
 }
 
 /* ---- Starved is not dead --------------------------------------------------------------------- */

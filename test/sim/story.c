@@ -538,6 +538,8 @@ const struct story stories[] = {
     { "words_10", "the same, ten on each core", 64, 3, 1000, tell_words_10, words_world },
     { "words_killed", "three hubs are known, and one dies meanwhile", 64, 8, 1000, tell_words_killed,
       words_world },
+    { "words_killed_200", "the same, 200 on each core, with equal shares", 64, 8, 1000, tell_words_killed_200,
+      words_world },
     { "words_200", "the same, 200 on each core", 64, 3, 1000, tell_words_200, words_world },
     { "site_words_10", "three sites speak to each other at once, ten on each core", 64, 6, 1000,
       tell_site_words_10, words_sites_world },

@@ -73,6 +73,7 @@ void tell_site_words_200(struct sim *s);
 void tell_hub_words_10(struct sim *s);
 void tell_hub_words_200(struct sim *s);
 void tell_words_killed(struct sim *s);
+void tell_words_killed_200(struct sim *s);
 void tell_starved(struct sim *s);
 void words_world(struct world_options *o);
 void words_sites_world(struct world_options *o);

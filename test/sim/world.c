@@ -192,6 +192,21 @@ static void core_arm(struct world *w, uint32_t core)
     world_push(w, c->busy_until, WORLD_CORE, core);
 }
 
+/* The host is the last in its core's line, or behind those that had no more than it. */
+static void core_line_up(struct world *w, struct world_core *c, struct world_host *h)
+{
+    uint32_t *at = w->o.fair || c->first == WORLD_NONE ? &c->first : &w->hosts[c->last].core_next;
+
+    h->core_waits = 1;
+    h->had_us = h->had_us > c->had_us ? h->had_us : c->had_us;
+    while (*at != WORLD_NONE && w->hosts[*at].had_us <= h->had_us)
+        at = &w->hosts[*at].core_next;
+    h->core_next = *at;
+    *at = h->index;
+    if (h->core_next == WORLD_NONE)
+        c->last = h->index;
+}
+
 /* 1: the core is busy, or others wait for it: the host waits, too. */
 static int core_waits(struct world *w, struct world_host *h)
 {
@@ -201,14 +216,8 @@ static int core_waits(struct world *w, struct world_host *h)
         return 1;
     if (w->now >= c->busy_until && c->first == WORLD_NONE)
         return 0;
-    h->core_waits = 1;
-    h->core_next = WORLD_NONE;
     h->step_at = w->now; /* no other step is wanted */
-    if (c->first == WORLD_NONE)
-        c->first = h->index;
-    else
-        w->hosts[c->last].core_next = h->index;
-    c->last = h->index;
+    core_line_up(w, c, h);
     core_arm(w, h->core);
     return 1;
 }
@@ -216,17 +225,20 @@ static int core_waits(struct world *w, struct world_host *h)
 /* A step with its costs: what it sends leaves in its midst, and the core is busy until its end. */
 static int worked_step(struct world *w, struct world_host *h)
 {
+    struct world_core *c = &w->cores[h->core];
     int left;
 
     h->worked_ns = 0;
-    h->cold = w->cores[h->core].steps_of != h->index;
-    w->cores[h->core].steps_of = h->index;
+    h->cold = c->steps_of != h->index;
+    c->steps_of = h->index;
+    c->had_us = h->had_us = h->had_us > c->had_us ? h->had_us : c->had_us;
     world_charge(h, w->o.costs->step);
     left = h->app.step(h->app.state, w->now);
     world_charge(h, 0);
     h->worked_ns += h->spent_us * 1000;
-    w->cores[h->core].busy_until = w->now + (h->worked_ns + 999) / 1000;
+    c->busy_until = w->now + (h->worked_ns + 999) / 1000;
     h->worked_us += (h->worked_ns + 999) / 1000;
+    h->had_us += (h->worked_ns + 999) / 1000;
     return left;
 }
 

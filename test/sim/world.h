@@ -156,6 +156,7 @@ struct world_host {
     uint64_t spent_us, spent_most; /* by callbacks of the step at hand, and of any; see world_spend */
     uint64_t worked_ns, worked_before; /* in the step at hand; what app.work said when that was counted */
     uint64_t worked_us; /* in all steps */
+    uint64_t had_us;    /* the same, and at least what others had when it came to wait */
     uint32_t core, core_next; /* which it steps on; who waits for it next */
     uint8_t stepping, cold, core_waits;
     struct world_slot *slots;
@@ -183,6 +184,7 @@ extern const struct world_costs world_costs_measured;
 /* One step at a time; hosts that are due meanwhile wait in turn. */
 struct world_core {
     uint64_t busy_until;
+    uint64_t had_us;      /* of the host whose step was the last, before it */
     uint32_t first, last; /* of the hosts that wait; WORLD_NONE: none */
     uint32_t steps_of;    /* whose step was the last */
     int armed;            /* a WORLD_CORE is in the heap */
@@ -205,6 +207,7 @@ struct world_options {
     int reject;              /* firewalls answer with a refusal instead of silence */
     const struct world_costs *costs; /* NULL: work takes no time */
     uint32_t slow;           /* it takes so many times longer than they say */
+    int fair;                /* who had least of its core is next, as with schedulers; 0: who came first */
 };
 
 #define WORLD_PAIR_CUT 1u     /* bytes from a to b vanish */

@@ -521,10 +521,11 @@ struct worker {
     struct world *w;
     uint32_t host;
     uint64_t begun[8], work; /* when its steps began; ns worked */
+    uint64_t each;           /* ns of a step */
     int steps, handle;
 };
 
-/* Three steps, each of which works for 1 ms and then sends a byte. */
+/* Three steps, each of which works for a while and then sends a byte. */
 static int worker_step(void *state, uint64_t now)
 {
     struct worker *k = state;
@@ -533,7 +534,7 @@ static int worker_step(void *state, uint64_t now)
     if (k->steps == 3)
         return 0;
     k->begun[k->steps++] = now;
-    k->work += 1000000;
+    k->work += k->each;
     if (k->handle >= 0)
         (void)k->w->hosts[k->host].os.send(&k->w->hosts[k->host], k->handle, &one, 1);
     return k->steps < 3;
@@ -544,7 +545,7 @@ static uint64_t worker_work(void *state)
     return ((struct worker *)state)->work;
 }
 
-static uint64_t workers(uint32_t core_of_second, struct worker k[2])
+static uint64_t workers(uint32_t core_of_second, int fair, struct worker k[2])
 {
     static const struct world_costs costs = { .step = 1000, .call = 2000, .send = 3000, .cold = 1 };
     struct world_options o;
@@ -554,6 +555,7 @@ static uint64_t workers(uint32_t core_of_second, struct worker k[2])
 
     world_options_init(&o, 1, 4);
     o.costs = &costs;
+    o.fair = fair;
     o.jitter_us = o.spread_us = 0;
     w = world_new(&o);
     for (i = 0; i < 3; i++)
@@ -561,7 +563,7 @@ static uint64_t workers(uint32_t core_of_second, struct worker k[2])
     boot(w, 2);
     for (i = 0; i < 2; i++) {
         struct world_app app = { &k[i], worker_step, idle_deadline, worker_work };
-        k[i] = (struct worker){ .w = w, .host = i, .handle = -1 };
+        k[i] = (struct worker){ .w = w, .host = i, .handle = -1, .each = fair && i ? 100000 : 1000000 };
         world_core(w, i, i ? core_of_second : 0);
         world_begin(w, i);
         if (i == 0)
@@ -585,16 +587,18 @@ static uint64_t workers(uint32_t core_of_second, struct worker k[2])
 static void test_work(void)
 {
     struct worker k[2];
-    uint64_t came = workers(1, k), took = 1000 + 1 + 2 + 3;
+    uint64_t came = workers(1, 0, k), took = 1000 + 1 + 2 + 3;
 
     ok(k[0].steps == 3 && k[0].begun[1] >= k[0].begun[0] + took && k[0].begun[1] < k[0].begun[0] + took + 60,
        "a step begins when the work of the one before is done");
     ok(came >= k[0].begun[0] + 500 + 1003 && came < k[0].begun[0] + 500 + 1003 + 20,
        "and what it sends leaves after the work before it");
     ok(k[1].begun[0] < k[0].begun[0] + 100, "a host with a core of its own steps meanwhile");
-    (void)workers(0, k);
+    (void)workers(0, 0, k);
     ok(k[1].steps == 3 && k[1].begun[2] >= k[0].begun[0] + 5 * 1001, "two on one core take turns");
     ok(k[1].begun[0] < k[0].begun[1], "one after the other");
+    (void)workers(0, 1, k);
+    ok(k[1].steps == 3 && k[1].begun[2] < k[0].begun[1], "or each as long as the other, if that is fair");
 }
 
 int main(int argc, char **argv)

@@ -241,8 +241,26 @@ static void test_start_window(void)
     ok(s.window == 1, "one is the least: %u", s.window);
 }
 
+static void test_start_rest(void)
+{
+    /* Goal: after a slow link a node leaves the processors to others for 16 times what it took, 4 s at most. */
+    const uint64_t slow = 2 * 5 * MS + 20 * MS + 1;
+    const struct phx__dial_slots none = { .count = 0 };
+    struct phx__dial_start s;
+
+    phx__dial_start_init(&s);
+    phx__dial_start_learn(&s, 5 * MS, 64, SECOND);
+    ok(phx__dial_start_room_at(&s, &none, 1, 0, 2 * SECOND) == 2 * SECOND, "after a quick one the next begins");
+    phx__dial_start_learn(&s, slow, 64, 2 * SECOND);
+    ok(phx__dial_start_room_at(&s, &none, 1, 0, 2 * SECOND) == 2 * SECOND + 16 * slow,
+       "a slow one is followed by a rest");
+    phx__dial_start_learn(&s, SECOND, 64, 2 * SECOND);
+    ok(phx__dial_start_room_at(&s, &none, 1, 0, 2 * SECOND) == 6 * SECOND, "of 4 s at most");
+}
+
 int main(void)
 {
+    test_start_rest();
     test_start();
     test_start_firewalls();
     test_start_stuck();

@@ -263,13 +263,13 @@ static void test_ack_frames(void)
 
 static void test_look(void)
 {
-    /* Goal: a long wait for an ack is looked at again after 8 s, and a short one when it is over. */
+    /* Goal: a long wait for an ack is looked at again after 2 s, and a short one when it is over. */
     struct phx__flow_out o = { .rto = 30 * PHX__SECOND };
 
     phx__post_flow_wait(&o, 0, PHX__SECOND);
-    ok(o.rto_at == 9 * PHX__SECOND, "after 8 s");
-    phx__post_flow_wait(&o, 25 * PHX__SECOND, PHX__SECOND);
-    ok(o.rto_at == 6 * PHX__SECOND, "or when 30 s are over");
+    ok(o.rto_at == 3 * PHX__SECOND, "after 2 s");
+    phx__post_flow_wait(&o, 29 * PHX__SECOND, PHX__SECOND);
+    ok(o.rto_at == 2 * PHX__SECOND, "or when 30 s are over");
 }
 
 static void test_lives(void)

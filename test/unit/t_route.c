@@ -616,6 +616,34 @@ static void test_many_lost(void)
     check(world_free(w), "freed");
 }
 
+/* Goal: and none later: while many are missed each is asked of one neighbour. Method: b is lost with 16, and
+ * two others might know. */
+static void test_many_missed(void)
+{
+    struct world *w = &world;
+    uint32_t asked = 0;
+    char word[16];
+
+    world_begin(w, 20, 1);
+    host_start(w, 0, 1);
+    for (char c = 'b'; c <= 'd'; c++) {
+        snprintf(word, sizeof word, "+%c", c);
+        play(&w->host[0], word);
+    }
+    for (char c = 'e'; c <= 't'; c++) {
+        snprintf(word, sizeof word, "b:%c5/1", c);
+        play(&w->host[0], word);
+    }
+    play(&w->host[0], "!");
+    play(&w->host[0], "-b");
+    said[0] = 0;
+    play(&w->host[0], "310ms");
+    for (const char *at = said; (at = strchr(at, '?')) != NULL; at++)
+        asked += at[1] != 'b';
+    ok(asked >= 1 && asked <= 16, "16 are asked for once each in the second round: %u", asked);
+    check(world_free(w), "freed");
+}
+
 int main(void)
 {
     /* Goal: each rule of the essay in src/route/route.c, where it acts and where it must not.
@@ -630,6 +658,7 @@ int main(void)
     test_pace();
     test_at_once();
     test_many_lost();
+    test_many_missed();
     test_cut();
     return test_end();
 }
