@@ -139,15 +139,16 @@ PHX_PRIVATE void phx__ring_del(struct phx__ring *r); /* fine if in none */
 #define PHX_BASE_MEM_H
 /* include "base/base.h" */
 
-#define PHX__MEM_SPARES 8u
+struct phx__mem_spare { /* begins a block that is kept */
+    struct phx__mem_spare *next;
+    size_t size;
+    uint64_t put; /* spare_uses then */
+};
+
 struct phx__mem {
     struct phx_alloc alloc;
     size_t used, peak, limit; /* limit 0: none */
-    struct {
-        void *p;
-        size_t size;
-        uint64_t put; /* spare_uses then */
-    } spare[PHX__MEM_SPARES]; /* large ones kept for the next; they are in `used`, too */
+    struct phx__mem_spare *spare; /* large ones kept for the next, the last one first; in `used`, too */
     size_t large; /* of used: what phx__mem_get_large gave, messages most of it, and spares */
     size_t spare_bytes, spare_most; /* spare_most 0, as at the beginning: nothing is kept */
     uint64_t spare_uses; /* so often was one of them used again, or kept */
@@ -1281,7 +1282,7 @@ struct phx__link_in {
 struct phx__link_place {
     struct phx__place open;
     uint8_t head[PHX__DATA_HEAD_MOST], head_size; /* of that frame */
-    uint8_t large;       /* its message did not fit into the scratch, nor may the next one */
+    uint8_t large;       /* a message of several fragments began, and so may the next one */
     uint32_t from;       /* the node whose messages for us came last */
     uint32_t guess;      /* fragments that may be read beyond this one */
     size_t guess_at;     /* where a fragment began or ended, in its message ... */
@@ -1451,6 +1452,7 @@ PHX_PRIVATE int phx__link_hello_resume(struct phx__link_set *s, struct phx__link
 /* Read behind the end of a large message, and first after one: some small frames, little of a large one. */
 #define PHX__LINK_PLACE_TAIL 4096u
 
+PHX_PRIVATE int phx__link_place_serves(const struct phx__link_set *s, const struct phx__link *l);
 /* size bytes of a frame of `whole` stand at p. 1: the rest is read into place, or the link closed; 0: not. */
 PHX_PRIVATE int phx__link_place_begin(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
                                       size_t size, size_t whole);
@@ -4203,7 +4205,7 @@ void phx__ring_add(struct phx__ring *head, struct phx__ring *r)
  *
  * Large blocks come and go with each large message, and a fresh one costs more than all the rest of receiving
  * it: the system hands its pages out one by one, zeroed, as they are touched, and most allocators give large
- * blocks back to the system at once. So a few of them are kept here for the next message of about the same
+ * blocks back to the system at once. So they are kept here for the next message of about the same
  * size: up to spare_most bytes, as long as nobody else needs the memory (the limit, or a failing allocator,
  * frees them first), and until they were idle for some seconds. Sizes are rounded up by at most an eighth, so
  * that messages that differ a little can share.
@@ -4223,8 +4225,10 @@ void phx__ring_add(struct phx__ring *head, struct phx__ring *r)
 /* The last doubling ends here, so sizes never wrap. */
 #define MEM_RING_MOST ((uint32_t)1 << 31)
 
-/* Below it allocators do not ask the system. */
-#define MEM_LARGE ((size_t)128 << 10)
+/* Below it allocators do not ask the system, and what there are many of shares blocks of about that size. */
+#define MEM_LARGE ((size_t)32 << 10)
+/* So many spares are looked at: where few sizes take turns the right one is near. */
+#define MEM_LOOKS 8
 /* A message is a block, and this is more than its head. */
 #define MEM_HEAD 128u
 
@@ -4350,18 +4354,26 @@ void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
 
 /* ---- Large ones */
 
+static void *mem_take_spare(struct phx__mem *m, struct phx__mem_spare **at)
+{
+    struct phx__mem_spare *s = *at;
+
+    *at = s->next;
+    m->spare_bytes -= s->size;
+    return s;
+}
+
 void *phx__mem_get_large(struct phx__mem *m, size_t size)
 {
+    struct phx__mem_spare **at = &m->spare;
     void *p;
 
     size = mem_rounded(size);
-    for (uint32_t i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
-        if (m->spare[i].size != size)
+    for (int i = 0; *at != NULL && i < MEM_LOOKS; at = &(*at)->next, i++) {
+        if ((*at)->size != size)
             continue;
-        m->spare[i].size = 0;
-        m->spare_bytes -= size;
         m->spare_uses++;
-        return m->spare[i].p;
+        return mem_take_spare(m, at);
     }
     p = phx__mem_get(m, size);
     m->large += p != NULL ? size : 0;
@@ -4370,34 +4382,32 @@ void *phx__mem_get_large(struct phx__mem *m, size_t size)
 
 void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
 {
-    uint32_t i;
+    struct phx__mem_spare *s = p;
 
     size = mem_rounded(size);
-    i = size < MEM_LARGE || size > m->spare_most ? PHX__MEM_SPARES : 0;
-    if (i == 0 && size > m->spare_most - m->spare_bytes)
-        phx__mem_drop_spares(m, UINT64_MAX); /* of sizes that are not asked for any more, it seems */
-    for (; i < PHX__MEM_SPARES; i++) {
-        if (m->spare[i].size != 0)
-            continue;
-        m->spare[i].p = p;
-        m->spare[i].size = size;
-        m->spare[i].put = m->spare_uses++;
-        m->spare_bytes += size;
+    if (size < MEM_LARGE || size > m->spare_most) {
+        m->large -= size;
+        phx__mem_put(m, p, size);
         return;
     }
-    m->large -= size;
-    phx__mem_put(m, p, size);
+    if (size > m->spare_most - m->spare_bytes)
+        phx__mem_drop_spares(m, UINT64_MAX); /* of sizes that are not asked for any more, it seems */
+    *s = (struct phx__mem_spare){ m->spare, size, m->spare_uses++ };
+    m->spare = s;
+    m->spare_bytes += size;
 }
 
 void phx__mem_drop_spares(struct phx__mem *m, uint64_t before)
 {
-    for (uint32_t i = 0; i < PHX__MEM_SPARES; i++) {
-        if (m->spare[i].size == 0 || m->spare[i].put >= before)
-            continue;
-        m->spare_bytes -= m->spare[i].size;
-        m->large -= m->spare[i].size;
-        phx__mem_put(m, m->spare[i].p, m->spare[i].size);
-        m->spare[i].size = 0;
+    struct phx__mem_spare **at = &m->spare;
+
+    while (*at != NULL && (*at)->put >= before)
+        at = &(*at)->next;
+    while (*at != NULL) { /* the rest was put sooner */
+        size_t size = (*at)->size;
+
+        m->large -= size;
+        phx__mem_put(m, mem_take_spare(m, at), size);
     }
 }
 
@@ -5642,15 +5652,6 @@ static int addr_is_decimal(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The value of a hexadecimal digit, or -1. */
-PHX__COLD static int addr_hex(char c)
-{
-    if (addr_is_decimal(c))
-        return c - '0';
-    c = (char)(c | 0x20); /* lower case */
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 PHX__COLD int phx__addr_numeric(const char *host, struct phx_address *out)
 {
     /* The port comes out as zero, and so does all that is unused: addresses are kept and sent whole. A colon
@@ -5666,18 +5667,15 @@ PHX__COLD int phx__addr_numeric(const char *host, struct phx_address *out)
 /* A resolver takes a name for a number if its last label is one; no domain is called so (RFC 3696, 2). */
 PHX__COLD static int addr_looks_numeric(const char *host)
 {
-    size_t end = strlen(host), start, i;
-    int hex;
+    size_t end = strlen(host), start;
 
     if (end > 0 && host[end - 1] == '.')
         end--;
     for (start = end; start > 0 && host[start - 1] != '.'; start--)
         continue;
-    hex = end - start >= 2 && host[start] == '0' && (host[start + 1] == 'x' || host[start + 1] == 'X');
-    i = hex ? start + 2 : start;
-    while (i < end && (hex ? addr_hex(host[i]) >= 0 : addr_is_decimal(host[i])))
-        i++;
-    return i == end;
+    if (host[start] == '0' && (host[start + 1] | 0x20) == 'x')
+        return start + 2 + strspn(host + start + 2, "0123456789abcdefABCDEF") == end;
+    return start + strspn(host + start, "0123456789") == end;
 }
 
 /* Letters, digits, '-', '.', and '_', which some sites do use. */
@@ -6195,13 +6193,6 @@ int phx__wire_close(const struct phx__reader *r)
     return r->bad || r->left != 0 ? PHX_EPROTO : 0;
 }
 
-PHX__COLD static void wire_put_zeros(struct phx__writer *w)
-{
-    const uint8_t zeros[PHX__PAD] = { 0 };
-
-    phx__buf_put_bytes(w, zeros, sizeof zeros);
-}
-
 PHX__COLD static void wire_get_zeros(struct phx__reader *r)
 {
     const uint8_t *p = phx__buf_get_bytes(r, PHX__PAD);
@@ -6218,7 +6209,7 @@ void phx__wire_put_fields(struct phx__writer *w, const struct phx__field *f, siz
         case 1: phx__buf_put_u8(w, *(const uint8_t *)at); break;
         case 2: phx__buf_put_u16(w, *(const uint16_t *)at); break;
         case PHX__ERROR: phx__buf_put_u16(w, (uint16_t)-*(const int *)at); break;
-        case PHX__ZEROS: wire_put_zeros(w); break;
+        case PHX__ZEROS: phx__buf_put_bytes(w, (const uint8_t[PHX__PAD]){ 0 }, PHX__PAD); break;
         case 4: phx__buf_put_u32(w, *(const uint32_t *)at); break;
         case 8: phx__buf_put_u64(w, *(const uint64_t *)at); break;
         default:
@@ -9779,7 +9770,7 @@ static int place_gather(const struct phx__link_set *s, const struct iovec *from,
 
 /* ---- Places */
 
-static int place_is_possible(const struct phx__link_set *s, const struct phx__link *l)
+int phx__link_place_serves(const struct phx__link_set *s, const struct phx__link *l)
 {
     /* Over TLS what comes is records, not frames. */
     return s->os->recvv != NULL && l->state == PHX__LINK_UP && l->tls == NULL;
@@ -9792,7 +9783,7 @@ static int place_open(struct phx__link_set *s, struct phx__link *l, const uint8_
     struct phx__place place;
     size_t head;
 
-    if (!place_is_possible(s, l) || size < PHX__DATA_HEAD || p[4] != PHX__DATA)
+    if (!phx__link_place_serves(s, l) || size < PHX__DATA_HEAD || p[4] != PHX__DATA)
         return 0;
     if ((head = s->ops->place(s->ctx, l, p, size, &place)) > 0 && l->state == PHX__LINK_CLOSED)
         phx__buf_place_drop(&place);
@@ -9804,7 +9795,6 @@ static int place_open(struct phx__link_set *s, struct phx__link *l, const uint8_
     place.got = size - head < place.size ? size - head : place.size;
     memcpy(place.block->data + place.at, p + head, place.got);
     l->place.open = place;
-    l->place.large = place.block->capacity > s->scratch_size;
     return 1;
 }
 
@@ -9946,7 +9936,7 @@ static int place_expects(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__link_place *p = &l->place;
 
-    if (p->from == PHX__NONE || !place_is_possible(s, l) || !s->ops->ahead(s->ctx, l, p->from, &p->open))
+    if (p->from == PHX__NONE || !phx__link_place_serves(s, l) || !s->ops->ahead(s->ctx, l, p->from, &p->open))
         return 0;
     place_learn(p, l->in.bytes);
     p->guess_at = p->open.at;
@@ -10130,7 +10120,7 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
 
     most = l->state != PHX__LINK_UP ? LINK_HELLO_MOST : room;
-    if (l->place.large && kept == 0)
+    if (l->place.large && kept == 0 && phx__link_place_serves(s, l))
         most = PHX__LINK_PLACE_TAIL;
     else if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0))
         most = PHX__MIN(most, LINK_REST_READ / (size_t)PHX__MIN(link_price(s, l), 16u));
@@ -16407,8 +16397,10 @@ PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, 
  * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
 /* include "post/flow.h" */
 
-/* Payloads up to here are copied behind their heads: one slice and one stream, not a block each. */
+/* Payloads up to here are copied behind their heads: one slice and one stream, not a block each; and those
+ * that have no block yet up to the second. */
 #define FLOW_SMALL 4096u
+#define FLOW_COPIED 61440u
 #define FLOW_TAIL_MOST 65536u
 /* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
@@ -16530,7 +16522,8 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     /* Does the application wait for the outcome: a token, or memory to be released? */
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
     size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
-    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, head_size + inlined, FLOW_TAIL_MOST);
+    size_t most = PHX__MAX(4 * (head_size + inlined), FLOW_TAIL_MOST); /* little is left empty at its end */
+    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, head_size + inlined, most);
     const struct phx__data d = { o->target, o->source, o->base + o->count, o->epoch, m->to, m->from, m->tag,
                                  m->size, o->seen, 0, NULL, size };
     struct phx__flow_record *r;
@@ -16625,7 +16618,7 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
     if (r == NULL)
         return PHX_ENOMEM;
     phx__post_flow_copy(m, flow_frame(r) + (r->head_size - size));
-    if (!flow_is_plain(m) || r->head_size >= most)
+    if (!flow_is_plain(m) || r->head_size >= most || m->size > FLOW_SMALL)
         return 0;
     left = o->tail->capacity - o->tail->used;
     left = left < most - r->head_size ? left : most - r->head_size;
@@ -16739,7 +16732,8 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     o->open.box = NULL;
     /* The host's own memory is not copied, nor the bytes of a multicast, which many flows share. */
     if (m->run != 0
-        || (m->size <= FLOW_SMALL && m->multicast == NULL && (body == NULL || body->release == NULL))) {
+        || (m->size <= (body == NULL ? FLOW_COPIED : FLOW_SMALL) && m->multicast == NULL
+            && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
     } else {
         body = flow_body(o->mem, m);
@@ -19524,8 +19518,8 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 #define RECV_EARLY_MOST 65536u
 
 /* Memory for a message grows with what has come of it, to this many times that, so that nobody has much set
- * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
- * of them is here. */
+ * aside for little. Of 1 MiB all is there from the first fragment on; a larger one, up to 16 MiB, is moved
+ * once, when a sixteenth of it is here. */
 #define RECV_AHEAD 16u
 /* All together have half of cfg.mem_limit, so that others never keep this node from sending, and the last one
  * as much as it needs. Where that is full those of which nothing has come for so long, nor came into a
@@ -19696,7 +19690,7 @@ PHX__COLD static int recv_make_room(struct phx__post *p, struct phx__flow_in *in
         return 1;
     /* Where both do not fit side by side it has all from the beginning. */
     if (need < size / RECV_AHEAD && phx__mem_has_room_for_mail(p->mem, need * RECV_AHEAD + size))
-        size = need * RECV_AHEAD;
+        size = PHX__MIN(RECV_AHEAD, size / RECV_AHEAD / need) * need;
     if (in->part == NULL && !phx__post_sched_may_bring(p, in, size))
         return 0;
     if (!recv_has_room(p, in, size))
@@ -22973,13 +22967,14 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
                         const uint8_t *raw, size_t raw_size)
 {
     /* What is for us stays here, and a second scratch for it would be memory for nothing. */
-    int lends = raw_size >= FRAMES_LENT_LEAST
-                && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) != 0;
+    int large = raw_size >= FRAMES_LENT_LEAST;
+    int ours = large && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) == 0;
     int err;
 
-    p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
+    p->post.transit.lender = large && !ours ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_recv_data(&p->post, raw, raw_size, f);
     l->place.from = p->post.recv.last_source;
+    l->place.large |= (uint8_t)(ours && (f->flags & PHX__DATA_LAST) == 0);
     return err;
 }
 
@@ -24186,6 +24181,7 @@ static void links_placed(phx *p, struct phx__link *l, const uint8_t *head, size_
     p->post.recv.from = l->peer;
     phx__post_recv_placed(&p->post, head, size, payload);
     l->place.from = p->post.recv.last_source;
+    l->place.large = 1;
 }
 
 static int links_ahead(phx *p, struct phx__link *l, uint32_t from, struct phx__place *out)

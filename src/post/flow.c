@@ -45,8 +45,10 @@
  * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
 #include "post/flow.h"
 
-/* Payloads up to here are copied behind their heads: one slice and one stream, not a block each. */
+/* Payloads up to here are copied behind their heads: one slice and one stream, not a block each; and those
+ * that have no block yet up to the second. */
 #define FLOW_SMALL 4096u
+#define FLOW_COPIED 61440u
 #define FLOW_TAIL_MOST 65536u
 /* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
@@ -168,7 +170,8 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     /* Does the application wait for the outcome: a token, or memory to be released? */
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
     size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
-    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, head_size + inlined, FLOW_TAIL_MOST);
+    size_t most = PHX__MAX(4 * (head_size + inlined), FLOW_TAIL_MOST); /* little is left empty at its end */
+    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, head_size + inlined, most);
     const struct phx__data d = { o->target, o->source, o->base + o->count, o->epoch, m->to, m->from, m->tag,
                                  m->size, o->seen, 0, NULL, size };
     struct phx__flow_record *r;
@@ -263,7 +266,7 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
     if (r == NULL)
         return PHX_ENOMEM;
     phx__post_flow_copy(m, flow_frame(r) + (r->head_size - size));
-    if (!flow_is_plain(m) || r->head_size >= most)
+    if (!flow_is_plain(m) || r->head_size >= most || m->size > FLOW_SMALL)
         return 0;
     left = o->tail->capacity - o->tail->used;
     left = left < most - r->head_size ? left : most - r->head_size;
@@ -377,7 +380,8 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     o->open.box = NULL;
     /* The host's own memory is not copied, nor the bytes of a multicast, which many flows share. */
     if (m->run != 0
-        || (m->size <= FLOW_SMALL && m->multicast == NULL && (body == NULL || body->release == NULL))) {
+        || (m->size <= (body == NULL ? FLOW_COPIED : FLOW_SMALL) && m->multicast == NULL
+            && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
     } else {
         body = flow_body(o->mem, m);
