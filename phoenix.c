@@ -1629,6 +1629,7 @@ struct phx__route_table {
     uint32_t capacity;
     /* The ring of the living, from ourselves on: to others is no way, nor is anything kept by neighbour. */
     uint32_t live_count, live_last;
+    uint32_t told_count; /* of how many something was advertised */
     struct phx__ask *asks; /* in no order */
     uint32_t ask_count, ask_capacity;
 };
@@ -10498,9 +10499,11 @@ static uint32_t table_capacity(uint32_t need)
 
 void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *d)
 {
-    if (d->advertised != NULL)
-        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
+    if (d->advertised == NULL)
+        return;
+    phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
     d->advertised = NULL;
+    t->told_count--;
 }
 
 PHX__COLD void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
@@ -10696,6 +10699,7 @@ static int table_fit_runs(struct phx__route_table *t, struct phx__dest *d, uint3
                            table_runs_size(table_capacity(need)));
     if (runs == NULL)
         return need <= had ? 0 : PHX_ENOMEM;
+    t->told_count += d->advertised == NULL;
     runs->capacity = table_capacity(need);
     d->advertised = runs;
     return 0;
@@ -10744,12 +10748,15 @@ int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, 
 
 PHX__COLD int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
+    uint32_t left = t->told_count; /* in a mesh that is only ourselves, who stand first */
     int err = 0;
 
-    t->mem->looks += t->live_count;
-    for (uint32_t v = 0, i = 0; i < t->live_count; i++, v = t->at[v].live)
+    for (uint32_t v = PHX__SELF, i = 0; left > 0 && i < t->live_count; i++, v = t->at[v].live) {
+        t->mem->looks++;
+        left -= t->at[v].advertised != NULL;
         if (t->at[v].advertised != NULL && phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
             err = PHX_ENOMEM;
+    }
     return err;
 }
 
@@ -10985,7 +10992,8 @@ PHX__COLD int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
 /* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
 #define ROUTE_ASKS_BLIND 3u
-/* So many are asked for at once that no neighbour offers: who has a way most often tells it unasked. */
+/* So many are asked for at once that no neighbour offers: who has a way most often tells it unasked. Lost
+ * neighbours beyond are asked for soon: if many died, who notices late would say that it has a way. */
 #define ROUTE_BLIND_MOST 16u
 /* How long a loss may be everybody's: so late may some be to notice it, too. */
 #define ROUTE_LOSS_WAIT PHX__SECOND
@@ -11111,7 +11119,7 @@ PHX__COLD static void route_settle_loss(struct phx__route *r, struct phx__route_
 
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        if (n->gap.count > 0 || n->neighbourhood != r->neighbourhood)
+        if ((n->gap.count | (n->neighbourhood ^ r->neighbourhood)) != 0)
             route_settle_other(r, n, node);
         else
             n->neighbourhood ^= hash;
@@ -11301,12 +11309,12 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
-    uint32_t turn = h || asks || route_loss(r, node) ? 0 : r->table.ask_count / ROUTE_BLIND_MOST;
+    uint32_t turn = h || asks ? 0 : r->table.ask_count / ROUTE_BLIND_MOST;
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
     } else if (turn > 0) {
-        wait *= turn;
+        wait = route_loss(r, node) ? ROUTE_ASK_FIRST / 2 : wait * turn;
     } else if (asks < ROUTE_ASKS_BLIND) {
         route_ask_blind(r, node, want, asks);
     } else {
@@ -11828,6 +11836,20 @@ PHX__COLD void phx__route_forget(struct phx__route *r, uint32_t node)
     r->known--;
 }
 
+/* Is it to be given up? If it may be later, the next look is not after that. */
+PHX__COLD static int route_is_old(struct phx__route *r, uint32_t node, uint64_t now)
+{
+    const struct phx__dest *d = &r->table.at[node];
+    uint64_t at = (d->since + 1) * PHX__SECOND + ROUTE_FORGET;
+
+    if ((d->flags & PHX__DEST_KNOWN) == 0 || d->hops != PHX__UNREACHABLE)
+        return 0;
+    if (now >= at && r->ids->used[node] == PHX__ID_USED && phx__route_is_forgettable(r, node))
+        return 1;
+    r->pace.forget_at = PHX__MIN(r->pace.forget_at, at);
+    return 0;
+}
+
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
 {
     uint32_t i;
@@ -11838,15 +11860,15 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_ask_due(r, now);
     if (now < r->pace.forget_at)
         return PHX__NONE;
+    r->pace.forget_at = now + ROUTE_FORGET; /* who is lost from now on is not due before */
     r->mem->looks += r->table.capacity;
-    for (i = 1; i < r->table.capacity; i++)
-        if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
-            && r->ids->used[i] == PHX__ID_USED && phx__route_is_forgettable(r, i))
-            break;
+    for (i = 1; i < r->table.capacity && !route_is_old(r, i, now); i++)
+        ;
     if (i >= r->table.capacity) {
-        r->pace.forget_at = now + ROUTE_FORGET_LOOK;
+        r->pace.forget_at = PHX__MAX(r->pace.forget_at, now + ROUTE_FORGET_LOOK);
         return PHX__NONE;
     }
+    r->pace.forget_at = now;
     phx__route_forget(r, i);
     phx__route_plan(r, now);
     return i;
@@ -12604,12 +12626,12 @@ static void advert_drop_lapsed(struct phx__route *r)
 static void advert_update_each(struct phx__route *r, int all)
 {
     uint32_t urgent = advert_sort_dirty(r);
-    int calm = urgent == 0 && r->delegate != PHX__NONE && !r->rtt.telling;
+    int calm = urgent == 0 && r->delegate != PHX__NONE && !r->rtt.telling, few = !all;
 
     r->pace.look = 0;
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        if (!n->dirty && !n->cut && (!all || (calm && n->adjacent_to_delegate)))
+        if (((n->dirty | n->cut) == 0) & (few | (calm & n->adjacent_to_delegate)))
             continue; /* nothing is news for it */
         advert_update(r, n, urgent);
         r->pace.look |= n->dirty;
