@@ -10499,11 +10499,10 @@ static uint32_t table_capacity(uint32_t need)
 
 void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *d)
 {
-    if (d->advertised == NULL)
-        return;
-    phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
+    t->told_count -= d->advertised != NULL;
+    if (d->advertised != NULL)
+        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
     d->advertised = NULL;
-    t->told_count--;
 }
 
 PHX__COLD void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
@@ -10699,7 +10698,7 @@ static int table_fit_runs(struct phx__route_table *t, struct phx__dest *d, uint3
                            table_runs_size(table_capacity(need)));
     if (runs == NULL)
         return need <= had ? 0 : PHX_ENOMEM;
-    t->told_count += d->advertised == NULL;
+    t->told_count += had == 0;
     runs->capacity = table_capacity(need);
     d->advertised = runs;
     return 0;
@@ -10751,11 +10750,12 @@ PHX__COLD int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t n
     uint32_t left = t->told_count; /* in a mesh that is only ourselves, who stand first */
     int err = 0;
 
-    for (uint32_t v = PHX__SELF, i = 0; left > 0 && i < t->live_count; i++, v = t->at[v].live) {
+    for (struct phx__dest *d = t->at; left > 0; d = &t->at[d->live]) {
         t->mem->looks++;
-        left -= t->at[v].advertised != NULL;
-        if (t->at[v].advertised != NULL && phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
-            err = PHX_ENOMEM;
+        if (d->advertised == NULL)
+            continue;
+        left--;
+        err |= phx__route_table_advertise(t, d, nbr, NULL);
     }
     return err;
 }
@@ -11271,7 +11271,7 @@ static void route_send_request(struct phx__route *r, uint32_t nbr, uint32_t node
 }
 
 /* Our request is not repeated. Its record goes, unless another node's request was just passed on. */
-static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now)
+PHX__APART static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now)
 {
     a->at = UINT64_MAX;
     a->asks = 0;
@@ -11314,7 +11314,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
     } else if (turn > 0) {
-        wait = route_loss(r, node) ? ROUTE_ASK_FIRST / 2 : wait * turn;
+        wait = d->pos == PHX__TABLE_LOST ? ROUTE_ASK_FIRST / 2 : wait * turn;
     } else if (asks < ROUTE_ASKS_BLIND) {
         route_ask_blind(r, node, want, asks);
     } else {
@@ -11836,23 +11836,9 @@ PHX__COLD void phx__route_forget(struct phx__route *r, uint32_t node)
     r->known--;
 }
 
-/* Is it to be given up? If it may be later, the next look is not after that. */
-PHX__COLD static int route_is_old(struct phx__route *r, uint32_t node, uint64_t now)
-{
-    const struct phx__dest *d = &r->table.at[node];
-    uint64_t at = (d->since + 1) * PHX__SECOND + ROUTE_FORGET;
-
-    if ((d->flags & PHX__DEST_KNOWN) == 0 || d->hops != PHX__UNREACHABLE)
-        return 0;
-    if (now >= at && r->ids->used[node] == PHX__ID_USED && phx__route_is_forgettable(r, node))
-        return 1;
-    r->pace.forget_at = PHX__MIN(r->pace.forget_at, at);
-    return 0;
-}
-
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
 {
-    uint32_t i;
+    uint32_t second = (uint32_t)(now / PHX__SECOND), first = second; /* that the longest lost was lost in */
 
     phx__route_plan(r, now + ROUTE_FORGET_LOOK);
     route_rise(r, now);
@@ -11860,18 +11846,20 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_ask_due(r, now);
     if (now < r->pace.forget_at)
         return PHX__NONE;
-    r->pace.forget_at = now + ROUTE_FORGET; /* who is lost from now on is not due before */
     r->mem->looks += r->table.capacity;
-    for (i = 1; i < r->table.capacity && !route_is_old(r, i, now); i++)
-        ;
-    if (i >= r->table.capacity) {
-        r->pace.forget_at = PHX__MAX(r->pace.forget_at, now + ROUTE_FORGET_LOOK);
-        return PHX__NONE;
+    for (uint32_t i = 1; i < r->table.capacity; i++) {
+        const struct phx__dest *d = &r->table.at[i];
+        if (d->hops != PHX__UNREACHABLE || r->ids->used[i] != PHX__ID_USED)
+            continue;
+        first = PHX__MIN(first, d->since);
+        if (second <= d->since + ROUTE_FORGET / PHX__SECOND || !phx__route_is_forgettable(r, i))
+            continue;
+        phx__route_forget(r, i);
+        phx__route_plan(r, now);
+        return i;
     }
-    r->pace.forget_at = now;
-    phx__route_forget(r, i);
-    phx__route_plan(r, now);
-    return i;
+    r->pace.forget_at = PHX__MAX((first + 1 + ROUTE_FORGET / PHX__SECOND) * PHX__SECOND, now + ROUTE_FORGET_LOOK);
+    return PHX__NONE;
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -12111,16 +12099,13 @@ void phx__route_beat_due(struct phx__route *r, uint64_t now)
     for (uint32_t i = 0; r->pace.owed && i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
         uint64_t news = n->claimed ^ r->lost.claimed;
-        int waits;
-        unsigned flags = (n->disagreed == 1 ? PHX__BEAT_REPLY : 0) | (n->shrank ? PHX__BEAT_SHRUNK : 0);
+        unsigned again = n->disagreed == 1, flags = again * PHX__BEAT_REPLY | n->shrank * PHX__BEAT_SHRUNK;
         if (news != last)
             known = phx__route_nbr(r, phx__map_get(&r->ids->places, last = news)) != NULL;
-        waits = n->claimed != 0 && known;
-        if ((news != 0 && !waits) || flags != 0)
+        if ((news != 0 && !(n->claimed != 0 && known)) || flags != 0)
             r->ops.beat(r->ops.ctx, n->node, (int)flags);
         n->shrank = 0;
-        if (n->disagreed == 1)
-            n->disagreed = 2;
+        n->disagreed = (uint8_t)(n->disagreed + again);
     }
     r->pace.owed = 0;
 }
@@ -12617,7 +12602,7 @@ static void advert_drop_lapsed(struct phx__route *r)
     for (uint32_t i = 0; i < r->lost.count; i++) {
         struct phx__dest *d = &r->table.at[r->lost.at[i].node];
         if (d->flags & PHX__DEST_LAPSED)
-            r->lost.leftover |= phx__route_table_forget_nbr(&r->table, r->lost.at[i].node) != 0;
+            r->lost.leftover |= phx__route_table_forget_nbr(&r->table, r->lost.at[i].node);
         d->flags &= (uint8_t)~PHX__DEST_LAPSED;
     }
 }
@@ -12715,8 +12700,9 @@ static void advert_beat_shrunk(struct phx__route *r)
             r->nbrs[i].shrank = 1;
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
             r->nbrs[i].shrank = 0;
+            continue;
         }
-        for (k = 0; k < lost->count && named <= ADVERT_NAMED_MOST; k++)
+        for (k = 0; k < lost->count; k++)
             if (lost->at[k].until == 0) {
                 lost->naming = phx__id_hash(&r->ids->at[lost->at[k].node]);
                 r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);

@@ -424,7 +424,7 @@ static void advert_drop_lapsed(struct phx__route *r)
     for (uint32_t i = 0; i < r->lost.count; i++) {
         struct phx__dest *d = &r->table.at[r->lost.at[i].node];
         if (d->flags & PHX__DEST_LAPSED)
-            r->lost.leftover |= phx__route_table_forget_nbr(&r->table, r->lost.at[i].node) != 0;
+            r->lost.leftover |= phx__route_table_forget_nbr(&r->table, r->lost.at[i].node);
         d->flags &= (uint8_t)~PHX__DEST_LAPSED;
     }
 }
@@ -522,8 +522,9 @@ static void advert_beat_shrunk(struct phx__route *r)
             r->nbrs[i].shrank = 1;
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
             r->nbrs[i].shrank = 0;
+            continue;
         }
-        for (k = 0; k < lost->count && named <= ADVERT_NAMED_MOST; k++)
+        for (k = 0; k < lost->count; k++)
             if (lost->at[k].until == 0) {
                 lost->naming = phx__id_hash(&r->ids->at[lost->at[k].node]);
                 r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);

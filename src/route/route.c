@@ -324,7 +324,7 @@ static void route_send_request(struct phx__route *r, uint32_t nbr, uint32_t node
 }
 
 /* Our request is not repeated. Its record goes, unless another node's request was just passed on. */
-static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now)
+PHX__APART static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now)
 {
     a->at = UINT64_MAX;
     a->asks = 0;
@@ -367,7 +367,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
     } else if (turn > 0) {
-        wait = route_loss(r, node) ? ROUTE_ASK_FIRST / 2 : wait * turn;
+        wait = d->pos == PHX__TABLE_LOST ? ROUTE_ASK_FIRST / 2 : wait * turn;
     } else if (asks < ROUTE_ASKS_BLIND) {
         route_ask_blind(r, node, want, asks);
     } else {
@@ -889,23 +889,9 @@ PHX__COLD void phx__route_forget(struct phx__route *r, uint32_t node)
     r->known--;
 }
 
-/* Is it to be given up? If it may be later, the next look is not after that. */
-PHX__COLD static int route_is_old(struct phx__route *r, uint32_t node, uint64_t now)
-{
-    const struct phx__dest *d = &r->table.at[node];
-    uint64_t at = (d->since + 1) * PHX__SECOND + ROUTE_FORGET;
-
-    if ((d->flags & PHX__DEST_KNOWN) == 0 || d->hops != PHX__UNREACHABLE)
-        return 0;
-    if (now >= at && r->ids->used[node] == PHX__ID_USED && phx__route_is_forgettable(r, node))
-        return 1;
-    r->pace.forget_at = PHX__MIN(r->pace.forget_at, at);
-    return 0;
-}
-
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
 {
-    uint32_t i;
+    uint32_t second = (uint32_t)(now / PHX__SECOND), first = second; /* that the longest lost was lost in */
 
     phx__route_plan(r, now + ROUTE_FORGET_LOOK);
     route_rise(r, now);
@@ -913,18 +899,20 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     route_ask_due(r, now);
     if (now < r->pace.forget_at)
         return PHX__NONE;
-    r->pace.forget_at = now + ROUTE_FORGET; /* who is lost from now on is not due before */
     r->mem->looks += r->table.capacity;
-    for (i = 1; i < r->table.capacity && !route_is_old(r, i, now); i++)
-        ;
-    if (i >= r->table.capacity) {
-        r->pace.forget_at = PHX__MAX(r->pace.forget_at, now + ROUTE_FORGET_LOOK);
-        return PHX__NONE;
+    for (uint32_t i = 1; i < r->table.capacity; i++) {
+        const struct phx__dest *d = &r->table.at[i];
+        if (d->hops != PHX__UNREACHABLE || r->ids->used[i] != PHX__ID_USED)
+            continue;
+        first = PHX__MIN(first, d->since);
+        if (second <= d->since + ROUTE_FORGET / PHX__SECOND || !phx__route_is_forgettable(r, i))
+            continue;
+        phx__route_forget(r, i);
+        phx__route_plan(r, now);
+        return i;
     }
-    r->pace.forget_at = now;
-    phx__route_forget(r, i);
-    phx__route_plan(r, now);
-    return i;
+    r->pace.forget_at = PHX__MAX((first + 1 + ROUTE_FORGET / PHX__SECOND) * PHX__SECOND, now + ROUTE_FORGET_LOOK);
+    return PHX__NONE;
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */

@@ -89,11 +89,10 @@ static uint32_t table_capacity(uint32_t need)
 
 void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *d)
 {
-    if (d->advertised == NULL)
-        return;
-    phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
+    t->told_count -= d->advertised != NULL;
+    if (d->advertised != NULL)
+        phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
     d->advertised = NULL;
-    t->told_count--;
 }
 
 PHX__COLD void phx__route_table_clear(struct phx__route_table *t, uint32_t node)
@@ -289,7 +288,7 @@ static int table_fit_runs(struct phx__route_table *t, struct phx__dest *d, uint3
                            table_runs_size(table_capacity(need)));
     if (runs == NULL)
         return need <= had ? 0 : PHX_ENOMEM;
-    t->told_count += d->advertised == NULL;
+    t->told_count += had == 0;
     runs->capacity = table_capacity(need);
     d->advertised = runs;
     return 0;
@@ -341,11 +340,12 @@ PHX__COLD int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t n
     uint32_t left = t->told_count; /* in a mesh that is only ourselves, who stand first */
     int err = 0;
 
-    for (uint32_t v = PHX__SELF, i = 0; left > 0 && i < t->live_count; i++, v = t->at[v].live) {
+    for (struct phx__dest *d = t->at; left > 0; d = &t->at[d->live]) {
         t->mem->looks++;
-        left -= t->at[v].advertised != NULL;
-        if (t->at[v].advertised != NULL && phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
-            err = PHX_ENOMEM;
+        if (d->advertised == NULL)
+            continue;
+        left--;
+        err |= phx__route_table_advertise(t, d, nbr, NULL);
     }
     return err;
 }
