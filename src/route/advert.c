@@ -522,9 +522,8 @@ static void advert_beat_shrunk(struct phx__route *r)
             r->nbrs[i].shrank = 1;
             r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
             r->nbrs[i].shrank = 0;
-            continue;
         }
-        for (k = 0; k < lost->count; k++)
+        for (k = 0; k < lost->count && named <= ADVERT_NAMED_MOST; k++)
             if (lost->at[k].until == 0) {
                 lost->naming = phx__id_hash(&r->ids->at[lost->at[k].node]);
                 r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);

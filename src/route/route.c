@@ -51,7 +51,7 @@
 /* How long a loss may be everybody's: so late may some be to notice it, too. */
 #define ROUTE_LOSS_WAIT PHX__SECOND
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
-#define ROUTE_FORGET (86400 * PHX__SECOND)
+#define ROUTE_FORGET 86400u /* seconds */
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
 
 /* No honest node leaps this far at once (phoenix.h asks for less than 2^32 at each start). Without a limit
@@ -905,13 +905,13 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
         if (d->hops != PHX__UNREACHABLE || r->ids->used[i] != PHX__ID_USED)
             continue;
         first = PHX__MIN(first, d->since);
-        if (second <= d->since + ROUTE_FORGET / PHX__SECOND || !phx__route_is_forgettable(r, i))
+        if (second <= d->since + ROUTE_FORGET || !phx__route_is_forgettable(r, i))
             continue;
         phx__route_forget(r, i);
         phx__route_plan(r, now);
         return i;
     }
-    r->pace.forget_at = PHX__MAX((first + 1 + ROUTE_FORGET / PHX__SECOND) * PHX__SECOND, now + ROUTE_FORGET_LOOK);
+    r->pace.forget_at = PHX__MAX((first + 1 + ROUTE_FORGET) * PHX__SECOND, now + ROUTE_FORGET_LOOK);
     return PHX__NONE;
 }
 
