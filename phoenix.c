@@ -1631,6 +1631,7 @@ struct phx__route_table {
     uint32_t capacity;
     /* The ring of the living, from ourselves on: to others is no way, nor is anything kept by neighbour. */
     uint32_t live_count, live_last;
+    uint32_t told_count; /* of how many something was advertised */
     struct phx__ask *asks; /* in no order */
     uint32_t ask_count, ask_capacity;
 };
@@ -10488,6 +10489,7 @@ static uint32_t table_capacity(uint32_t need)
 
 void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *d)
 {
+    t->told_count -= d->advertised != NULL;
     if (d->advertised != NULL)
         phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
     d->advertised = NULL;
@@ -10686,6 +10688,7 @@ static int table_fit_runs(struct phx__route_table *t, struct phx__dest *d, uint3
                            table_runs_size(table_capacity(need)));
     if (runs == NULL)
         return need <= had ? 0 : PHX_ENOMEM;
+    t->told_count += had == 0;
     runs->capacity = table_capacity(need);
     d->advertised = runs;
     return 0;
@@ -10734,12 +10737,16 @@ int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, 
 
 PHX__COLD int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
+    uint32_t left = t->told_count; /* in a mesh that is only ourselves, who stand first */
     int err = 0;
 
-    t->mem->looks += t->live_count;
-    for (uint32_t v = 0, i = 0; i < t->live_count; i++, v = t->at[v].live)
-        if (t->at[v].advertised != NULL && phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
-            err = PHX_ENOMEM;
+    for (struct phx__dest *d = t->at; left > 0; d = &t->at[d->live]) {
+        t->mem->looks++;
+        if (d->advertised == NULL)
+            continue;
+        left--;
+        err |= phx__route_table_advertise(t, d, nbr, NULL);
+    }
     return err;
 }
 
@@ -10975,12 +10982,13 @@ PHX__COLD int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
 /* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
 #define ROUTE_ASKS_BLIND 3u
-/* So many are asked for at once that no neighbour offers: who has a way most often tells it unasked. */
+/* So many are asked for at once that no neighbour offers: who has a way most often tells it unasked. Lost
+ * neighbours beyond are asked for soon: if many died, who notices late would say that it has a way. */
 #define ROUTE_BLIND_MOST 16u
 /* How long a loss may be everybody's: so late may some be to notice it, too. */
 #define ROUTE_LOSS_WAIT PHX__SECOND
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
-#define ROUTE_FORGET (86400 * PHX__SECOND)
+#define ROUTE_FORGET 86400u /* seconds */
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
 
 /* No honest node leaps this far at once (phoenix.h asks for less than 2^32 at each start). Without a limit
@@ -11101,7 +11109,7 @@ PHX__COLD static void route_settle_loss(struct phx__route *r, struct phx__route_
 
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        if (n->gap.count > 0 || n->neighbourhood != r->neighbourhood)
+        if ((n->gap.count | (n->neighbourhood ^ r->neighbourhood)) != 0)
             route_settle_other(r, n, node);
         else
             n->neighbourhood ^= hash;
@@ -11253,7 +11261,7 @@ static void route_send_request(struct phx__route *r, uint32_t nbr, uint32_t node
 }
 
 /* Our request is not repeated. Its record goes, unless another node's request was just passed on. */
-static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now)
+PHX__APART static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now)
 {
     a->at = UINT64_MAX;
     a->asks = 0;
@@ -11291,12 +11299,12 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
-    uint32_t turn = h || asks || route_loss(r, node) ? 0 : r->table.ask_count / ROUTE_BLIND_MOST;
+    uint32_t turn = h || asks ? 0 : r->table.ask_count / ROUTE_BLIND_MOST;
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
     } else if (turn > 0) {
-        wait *= turn;
+        wait = d->pos == PHX__TABLE_LOST ? ROUTE_ASK_FIRST / 2 : wait * turn;
     } else if (asks < ROUTE_ASKS_BLIND) {
         route_ask_blind(r, node, want, asks);
     } else {
@@ -11820,7 +11828,7 @@ PHX__COLD void phx__route_forget(struct phx__route *r, uint32_t node)
 
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
 {
-    uint32_t i;
+    uint32_t second = (uint32_t)(now / PHX__SECOND), first = second; /* that the longest lost was lost in */
 
     phx__route_plan(r, now + ROUTE_FORGET_LOOK);
     route_rise(r, now);
@@ -11829,17 +11837,19 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     if (now < r->pace.forget_at)
         return PHX__NONE;
     r->mem->looks += r->table.capacity;
-    for (i = 1; i < r->table.capacity; i++)
-        if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
-            && r->ids->used[i] == PHX__ID_USED && phx__route_is_forgettable(r, i))
-            break;
-    if (i >= r->table.capacity) {
-        r->pace.forget_at = now + ROUTE_FORGET_LOOK;
-        return PHX__NONE;
+    for (uint32_t i = 1; i < r->table.capacity; i++) {
+        const struct phx__dest *d = &r->table.at[i];
+        if (d->hops != PHX__UNREACHABLE || r->ids->used[i] != PHX__ID_USED)
+            continue;
+        first = PHX__MIN(first, d->since);
+        if (second <= d->since + ROUTE_FORGET || !phx__route_is_forgettable(r, i))
+            continue;
+        phx__route_forget(r, i);
+        phx__route_plan(r, now);
+        return i;
     }
-    phx__route_forget(r, i);
-    phx__route_plan(r, now);
-    return i;
+    r->pace.forget_at = PHX__MAX((first + 1 + ROUTE_FORGET) * PHX__SECOND, now + ROUTE_FORGET_LOOK);
+    return PHX__NONE;
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -12079,16 +12089,13 @@ void phx__route_beat_due(struct phx__route *r, uint64_t now)
     for (uint32_t i = 0; r->pace.owed && i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
         uint64_t news = n->claimed ^ r->lost.claimed;
-        int waits;
-        unsigned flags = (n->disagreed == 1 ? PHX__BEAT_REPLY : 0) | (n->shrank ? PHX__BEAT_SHRUNK : 0);
+        unsigned again = n->disagreed == 1, flags = again * PHX__BEAT_REPLY | n->shrank * PHX__BEAT_SHRUNK;
         if (news != last)
             known = phx__route_nbr(r, phx__map_get(&r->ids->places, last = news)) != NULL;
-        waits = n->claimed != 0 && known;
-        if ((news != 0 && !waits) || flags != 0)
+        if ((news != 0 && !(n->claimed != 0 && known)) || flags != 0)
             r->ops.beat(r->ops.ctx, n->node, (int)flags);
         n->shrank = 0;
-        if (n->disagreed == 1)
-            n->disagreed = 2;
+        n->disagreed = (uint8_t)(n->disagreed + again);
     }
     r->pace.owed = 0;
 }
@@ -12585,7 +12592,7 @@ static void advert_drop_lapsed(struct phx__route *r)
     for (uint32_t i = 0; i < r->lost.count; i++) {
         struct phx__dest *d = &r->table.at[r->lost.at[i].node];
         if (d->flags & PHX__DEST_LAPSED)
-            r->lost.leftover |= phx__route_table_forget_nbr(&r->table, r->lost.at[i].node) != 0;
+            r->lost.leftover |= phx__route_table_forget_nbr(&r->table, r->lost.at[i].node);
         d->flags &= (uint8_t)~PHX__DEST_LAPSED;
     }
 }
@@ -12594,12 +12601,12 @@ static void advert_drop_lapsed(struct phx__route *r)
 static void advert_update_each(struct phx__route *r, int all)
 {
     uint32_t urgent = advert_sort_dirty(r);
-    int calm = urgent == 0 && r->delegate != PHX__NONE && !r->rtt.telling;
+    int calm = urgent == 0 && r->delegate != PHX__NONE && !r->rtt.telling, few = !all;
 
     r->pace.look = 0;
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        if (!n->dirty && !n->cut && (!all || (calm && n->adjacent_to_delegate)))
+        if (((n->dirty | n->cut) == 0) & (few | (calm & n->adjacent_to_delegate)))
             continue; /* nothing is news for it */
         advert_update(r, n, urgent);
         r->pace.look |= n->dirty;

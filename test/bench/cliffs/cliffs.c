@@ -423,6 +423,28 @@ static double death_work(uint32_t nodes)
     return mesh_of(nodes, DEATH)->work;
 }
 
+/* Two die at once: what all others tell, for each dead and survivor. */
+static double two_deaths(uint32_t nodes)
+{
+    struct phx_config cfg;
+    struct net n;
+    double entries = 0;
+
+    net_config(&cfg);
+    net_mesh(&n, &cfg, nodes, 0);
+    net_run(&n, 60 * SECOND);
+    for (uint32_t i = 0; i + 2 < nodes; i++)
+        entries -= (double)net_stats(&n.spots[i]).entries_out;
+    net_crash(&n, nodes - 2);
+    net_crash(&n, nodes - 1);
+    net_run(&n, 10 * SECOND);
+    n.count = nodes - 2;
+    for (uint32_t i = 0; i < n.count; i++)
+        entries += (double)net_stats(&n.spots[i]).entries_out;
+    net_free(&n);
+    return entries / 2 / (nodes - 2);
+}
+
 /* ---- Messages ----------------------------------------------------------------------------------- */
 
 struct turns {
@@ -751,6 +773,8 @@ static const struct row rows[] = {
       { 50, 75, 100, 200 }, { 10, 20, 30, 40 }, 0, 8 },
     { "work of each of a mesh for one death", death_work,
       { 50, 75, 100, 200 }, { 10, 20, 30, 40 }, 1, 1.5 },
+    { "entries told in a mesh for each of two dead and each survivor", two_deaths,
+      { 50, 100, 200, 400 }, { 10, 20, 30, 40 }, 0, 2 },
     { "bytes of a message in turn to names of one node", turn_bytes,
       { 1, 2, 1000, 100000 }, { 1, 2, 100, 10000 }, 0, 20 },
     { "work of a message in turn to names of one node", turn_work,
@@ -826,5 +850,5 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strstr(rows[i].name, word) != NULL)
             bad |= row_bar(&rows[i]);
-    return bad;
+    return bad ? 3 : 0; /* a compiler or a network that fails says 1 */
 }
