@@ -2187,6 +2187,7 @@ struct phx__detect_link {
     uint8_t busy;     /* the peer has announced a pause */
     uint8_t silent;   /* for so long that the rumour was spread */
     uint8_t asked;    /* something must arrive before answer_by */
+    uint8_t doubted;  /* to be asked when what waits has been read */
     uint8_t used;     /* messages were sent after used_at, the last at used_last */
     uint8_t behind;   /* the host is slow: what the peer sent waits here */
     uint32_t timer, node;
@@ -12885,8 +12886,8 @@ int phx__route_advert_changed(struct phx__route *r, uint32_t *node)
  * link. The next stall within a minute counts only by what it is longer: a host that stalls at every turn
  * must find the dead, too, and who stalls together with it has announced so by then. Links that its sockets
  * report as broken still go down. Since a deadline may have had no time left, nobody is accused before all
- * input that waited has been read once (`blind`). A node that gets more input than it can read never reaches
- * that point, so `blind` ends after timeout_us of reading.
+ * input that waited has been read once (`blind`), nor asked, since what waited would be taken for the answer.
+ * A node that gets more input than it can read never reaches that point, so `blind` ends after timeout_us.
  *
  * Others may have given this node up during its stall and closed their links. Whoever becomes unreachable
  * right after a stall fails later by its length, DETECT_GRACE_US at most (`grace`), to find a new route.
@@ -12982,6 +12983,8 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
         check = PHX__MIN(check, l->answer_by);
     if (l->used)
         check = PHX__MIN(check, detect_sum(l->used_at, d->limits.interval_us));
+    if (l->doubted)
+        check = 0;
     at = PHX__MIN(detect_send_at(d, l), detect_sum(check, d->stalled));
     if (d->blind && at < now + DETECT_BLIND_US)
         at = now + DETECT_BLIND_US;
@@ -13148,10 +13151,14 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
 
     if (l == NULL || l->busy || (l->asked && l->answer_by <= until))
         return; /* a busy peer cannot answer: what it announced holds */
-    l->asked = 1;
-    l->answer_by = until;
-    d->ops.heartbeat(d->ops.ctx, node, (int)PHX__BEAT_REPLY);
-    if ((l = phx__detect_link_of(d, node)) != NULL)
+    l->doubted = d->blind != 0;
+    if (!d->blind) {
+        l->asked = 1;
+        l->answer_by = until;
+        d->ops.heartbeat(d->ops.ctx, node, (int)PHX__BEAT_REPLY);
+        l = phx__detect_link_of(d, node);
+    }
+    if (l != NULL)
         detect_set_timer(d, l, now);
 }
 
@@ -13179,6 +13186,12 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
     }
     if (l == NULL || d->blind)
         return l;
+    if (l->doubted) {
+        l->doubted = 0;
+        phx__detect_ask(d, node, d->limits.timeout_us / 2, now);
+        if ((l = phx__detect_link_of(d, node)) == NULL)
+            return NULL;
+    }
     silence = waking - l->received_at;
     if (silence >= detect_sum(l->announced_us, d->limits.timeout_us)
         || (l->asked && waking >= l->answer_by)) {
