@@ -2786,8 +2786,9 @@ PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
 /* An ack must come within o->rto, of which so much is over. */
 PHX_PRIVATE void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now);
-/* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now. */
-PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now);
+/* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now. may: 0:
+ * another flow has just asked; 2: the next hop is alive, so what is known of round trips may be old. */
+PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now);
 /* A block with the question; NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);
 
@@ -3053,6 +3054,7 @@ struct phx__post_ops {
     int (*held)(phx *ctx, uint32_t node, const struct phx_range *range, struct phx_range *out);
     /* A message waits because nobody holds its name. */
     void (*unheld)(phx *ctx, uint64_t name);
+    int (*hears)(phx *ctx, uint32_t nbr); /* has something come from the neighbour of late? */
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -3210,6 +3212,7 @@ struct phx__post {
     uint32_t window_capacity;
     uint64_t lives; /* of peers, given out since the start */
     uint64_t usual_rtt; /* 0: none was measured yet */
+    uint64_t asked_at;  /* when a flow last asked its target */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
@@ -16880,14 +16883,15 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
     phx__post_flow_rewind(o);
 }
 
-void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now)
+void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now)
 {
     uint64_t waited = o->path.waited + PHX__MIN(o->rto - o->path.waited, FLOW_RTO_LOOK);
     uint64_t patience = flow_patience(usual);
+    int over = usual > 0 ? patience <= waited : waited == o->rto;
 
-    o->path.asks = patience <= waited && (usual > 0 || waited == o->rto);
-    o->rto = o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
-    phx__post_flow_wait(o, o->path.asks ? 0 : waited, now);
+    o->path.asks = (over && (may || usual > 0)) || (may > 1 && waited >= FLOW_RTO_LOOK);
+    o->rto = over || o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
+    phx__post_flow_wait(o, o->path.asks ? 0 : PHX__MIN(waited, o->rto - FLOW_RTO_MIN), now);
 }
 
 struct phx__block *phx__post_flow_question(struct phx__flow_out *o)
@@ -17592,6 +17596,8 @@ void phx__post_outcome_tell(struct phx__post *p)
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
+/* So often one flow asks for all while no round trip was measured, or those that were may be long over. */
+#define SCHED_ASK_EVERY PHX__SECOND
 /* What failed for lack of memory is tried again after this. */
 #define SCHED_AGAIN (10 * PHX__MS)
 
@@ -18302,8 +18308,12 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
         /* Without a route silence means nothing. Where a better one waits, it is taken instead of asking. */
-        if (peer->routed && o->sent > o->base)
-            phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);
+        if (peer->routed && o->sent > o->base) {
+            int may = *p->ops.now >= p->asked_at + SCHED_ASK_EVERY;
+            phx__post_flow_silent(o, p->usual_rtt, may ? 1 + p->ops.hears(p->ops.ctx, peer->nbr) : 0,
+                                  *p->ops.now);
+            p->asked_at = o->path.asks ? *p->ops.now : p->asked_at;
+        }
         if (peer->routed && o->path.drains && o->path.asks)
             phx__post_flow_rewind(o);
         phx__post_sched_route(p, peer->node);
@@ -24255,6 +24265,8 @@ PHX__COLD int phx__node_links_open(phx *p)
 
 /* Nodes that are dialled as soon as they are heard of; dial.c says how others start. */
 #define WIRING_START 8u
+/* Of late: a link that carries messages is asked for a sign of life sooner. */
+#define WIRING_HEARS (8 * PHX__SECOND)
 
 /* ---- Dialling and failure detection ---------------------------------------------------------- */
 
@@ -24366,6 +24378,13 @@ static int wiring_leads(phx *p, uint32_t node, uint32_t nbr, uint32_t generation
     const struct phx__offer *offer = d == NULL ? NULL : phx__route_table_offer(d, nbr);
 
     return l != NULL && l->generation == generation && offer != NULL && offer->hops != PHX__UNREACHABLE;
+}
+
+static int wiring_hears(phx *p, uint32_t nbr)
+{
+    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, nbr);
+
+    return l != NULL && l->received_at + WIRING_HEARS > p->now - p->detect.stalled;
 }
 
 static void wiring_wants(phx *p, uint32_t nbr)
@@ -24644,7 +24663,7 @@ PHX__COLD static int wiring_open_rooms(phx *p)
                                   wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads,
-                                  wiring_has, wiring_unheld };
+                                  wiring_has, wiring_unheld, wiring_hears };
     int err;
 
     phx__node_frames_route_ops(p, &route);
