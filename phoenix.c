@@ -2786,8 +2786,8 @@ PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
 /* An ack must come within o->rto, of which so much is over. */
 PHX_PRIVATE void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now);
-/* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now. may: 0:
- * another flow has just asked; 2: the next hop is alive, so what is known of round trips may be old. */
+/* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now. may:
+ * 0: another flow has just asked; 2: the next hop is alive, so what is known of round trips may be old. */
 PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now);
 /* A block with the question; NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);
@@ -13006,7 +13006,7 @@ PHX__COLD static void detect_add_monitor(struct phx__detect *d, struct phx__dete
 }
 
 /* The peer need not be told at once: the next heartbeat is due before what was announced has passed. */
-static void detect_drop_monitor(struct phx__detect *d, struct phx__detect_link *l)
+PHX__APART static void detect_drop_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
     l->monitor = 0;
     l->beat_now = d->slow > l->promised_us;
@@ -13071,7 +13071,8 @@ static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_stat
     d->ops.state(d->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
-static void detect_record_accusation(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
+PHX__APART static void detect_record_accusation(struct phx__detect *d, uint32_t node, uint32_t accuser,
+                                                uint64_t now)
 {
     d->at[node].accuser = accuser;
     d->at[node].accused_ms = (uint32_t)(detect_clock(d, now) / PHX__MS);
@@ -13168,12 +13169,14 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
 /* Messages were sent interval_us ago. If nothing came after any of them, asks whether they arrived. */
 PHX__COLD static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
 {
-    l->used = l->used_last > l->received_at;
-    if (l->used && l->received_at > l->used_at) {
+    uint64_t within = d->limits.timeout_us >> l->doubted;
+
+    l->used = l->doubted || l->used_last > l->received_at;
+    if (l->used && l->received_at > l->used_at && !l->doubted) {
         l->used_at = l->received_at; /* some arrived: now for the rest */
     } else if (l->used) {
-        l->used = 0;
-        phx__detect_ask(d, l->node, d->limits.timeout_us, now);
+        l->used = l->doubted = 0;
+        phx__detect_ask(d, l->node, within, now);
     }
 }
 
@@ -13189,12 +13192,6 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
     }
     if (l == NULL || d->blind)
         return l;
-    if (l->doubted) {
-        l->doubted = 0;
-        phx__detect_ask(d, node, d->limits.timeout_us / 2, now);
-        if ((l = phx__detect_link_of(d, node)) == NULL)
-            return NULL;
-    }
     silence = waking - l->received_at;
     if (silence >= detect_sum(l->announced_us, d->limits.timeout_us)
         || (l->asked && waking >= l->answer_by)) {
@@ -13211,7 +13208,7 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
         d->ops.suspect(d->ops.ctx, node);
         l = phx__detect_link_of(d, node);
     }
-    if (l != NULL && l->used && waking >= detect_sum(l->used_at, d->limits.interval_us)) {
+    if (l != NULL && (l->doubted || (l->used && waking >= detect_sum(l->used_at, d->limits.interval_us)))) {
         detect_review_use(d, l, now);
         l = phx__detect_link_of(d, node);
     }
@@ -16806,7 +16803,7 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     return again;
 }
 
-void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
+PHX__APART void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
 {
     o->path.waited = waited;
     o->rto_at = now + PHX__MIN(o->rto - waited, FLOW_RTO_LOOK);

@@ -428,7 +428,7 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     return again;
 }
 
-void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
+PHX__APART void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
 {
     o->path.waited = waited;
     o->rto_at = now + PHX__MIN(o->rto - waited, FLOW_RTO_LOOK);

@@ -163,7 +163,8 @@ static void test_overload_ends(void)
 
 static void test_one_asks(void)
 {
-    /* Goal: while no round trip was measured one flow a second asks for all. Method: two targets, all waits. */
+    /* Goal: while no round trip was measured one flow a second asks for all. Method: two targets, and all
+     * waits. */
     struct world *w = world_new(1, NULL);
     struct node *n = &w->node[0];
 
