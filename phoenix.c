@@ -2190,6 +2190,7 @@ struct phx__detect_link {
     uint8_t busy;     /* the peer has announced a pause */
     uint8_t silent;   /* for so long that the rumour was spread */
     uint8_t asked;    /* something must arrive before answer_by */
+    uint8_t doubted;  /* to be asked when what waits has been read */
     uint8_t used;     /* messages were sent after used_at, the last at used_last */
     uint8_t behind;   /* the host is slow: what the peer sent waits here */
     uint32_t timer, node;
@@ -2788,8 +2789,9 @@ PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
 /* An ack must come within o->rto, of which so much is over. */
 PHX_PRIVATE void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now);
-/* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now. */
-PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now);
+/* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now. may:
+ * 0: another flow has just asked; 2: the next hop is alive, so what is known of round trips may be old. */
+PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now);
 /* A block with the question; NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);
 
@@ -3055,6 +3057,7 @@ struct phx__post_ops {
     int (*held)(phx *ctx, uint32_t node, const struct phx_range *range, struct phx_range *out);
     /* A message waits because nobody holds its name. */
     void (*unheld)(phx *ctx, uint64_t name);
+    int (*hears)(phx *ctx, uint32_t nbr); /* has something come from the neighbour of late? */
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -3212,6 +3215,7 @@ struct phx__post {
     uint32_t window_capacity;
     uint64_t lives; /* of peers, given out since the start */
     uint64_t usual_rtt; /* 0: none was measured yet */
+    uint64_t asked_at;  /* when a flow last asked its target */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
@@ -12882,8 +12886,8 @@ int phx__route_advert_changed(struct phx__route *r, uint32_t *node)
  * link. The next stall within a minute counts only by what it is longer: a host that stalls at every turn
  * must find the dead, too, and who stalls together with it has announced so by then. Links that its sockets
  * report as broken still go down. Since a deadline may have had no time left, nobody is accused before all
- * input that waited has been read once (`blind`). A node that gets more input than it can read never reaches
- * that point, so `blind` ends after timeout_us of reading.
+ * input that waited has been read once (`blind`), nor asked, since what waited would be taken for the answer.
+ * A node that gets more input than it can read never reaches that point, so `blind` ends after timeout_us.
  *
  * Others may have given this node up during its stall and closed their links. Whoever becomes unreachable
  * right after a stall fails later by its length, DETECT_GRACE_US at most (`grace`), to find a new route.
@@ -12979,6 +12983,8 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
         check = PHX__MIN(check, l->answer_by);
     if (l->used)
         check = PHX__MIN(check, detect_sum(l->used_at, d->limits.interval_us));
+    if (l->doubted)
+        check = 0;
     at = PHX__MIN(detect_send_at(d, l), detect_sum(check, d->stalled));
     if (d->blind && at < now + DETECT_BLIND_US)
         at = now + DETECT_BLIND_US;
@@ -12997,7 +13003,7 @@ PHX__COLD static void detect_add_monitor(struct phx__detect *d, struct phx__dete
 }
 
 /* The peer need not be told at once: the next heartbeat is due before what was announced has passed. */
-static void detect_drop_monitor(struct phx__detect *d, struct phx__detect_link *l)
+PHX__APART static void detect_drop_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
     l->monitor = 0;
     l->beat_now = d->slow > l->promised_us;
@@ -13062,7 +13068,8 @@ static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_stat
     d->ops.state(d->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
-static void detect_record_accusation(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
+PHX__APART static void detect_record_accusation(struct phx__detect *d, uint32_t node, uint32_t accuser,
+                                                uint64_t now)
 {
     d->at[node].accuser = accuser;
     d->at[node].accused_ms = (uint32_t)(detect_clock(d, now) / PHX__MS);
@@ -13145,22 +13152,28 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
 
     if (l == NULL || l->busy || (l->asked && l->answer_by <= until))
         return; /* a busy peer cannot answer: what it announced holds */
-    l->asked = 1;
-    l->answer_by = until;
-    d->ops.heartbeat(d->ops.ctx, node, (int)PHX__BEAT_REPLY);
-    if ((l = phx__detect_link_of(d, node)) != NULL)
+    l->doubted = d->blind != 0;
+    if (!d->blind) {
+        l->asked = 1;
+        l->answer_by = until;
+        d->ops.heartbeat(d->ops.ctx, node, (int)PHX__BEAT_REPLY);
+        l = phx__detect_link_of(d, node);
+    }
+    if (l != NULL)
         detect_set_timer(d, l, now);
 }
 
 /* Messages were sent interval_us ago. If nothing came after any of them, asks whether they arrived. */
 PHX__COLD static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
 {
-    l->used = l->used_last > l->received_at;
-    if (l->used && l->received_at > l->used_at) {
+    uint64_t within = d->limits.timeout_us >> l->doubted;
+
+    l->used = l->doubted || l->used_last > l->received_at;
+    if (l->used && l->received_at > l->used_at && !l->doubted) {
         l->used_at = l->received_at; /* some arrived: now for the rest */
     } else if (l->used) {
-        l->used = 0;
-        phx__detect_ask(d, l->node, d->limits.timeout_us, now);
+        l->used = l->doubted = 0;
+        phx__detect_ask(d, l->node, within, now);
     }
 }
 
@@ -13192,7 +13205,7 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
         d->ops.suspect(d->ops.ctx, node);
         l = phx__detect_link_of(d, node);
     }
-    if (l != NULL && l->used && waking >= detect_sum(l->used_at, d->limits.interval_us)) {
+    if (l != NULL && (l->doubted || (l->used && waking >= detect_sum(l->used_at, d->limits.interval_us)))) {
         detect_review_use(d, l, now);
         l = phx__detect_link_of(d, node);
     }
@@ -16791,7 +16804,7 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     return again;
 }
 
-void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
+PHX__APART void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
 {
     o->path.waited = waited;
     o->rto_at = now + PHX__MIN(o->rto - waited, FLOW_RTO_LOOK);
@@ -16868,14 +16881,15 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
     phx__post_flow_rewind(o);
 }
 
-void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now)
+void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now)
 {
     uint64_t waited = o->path.waited + PHX__MIN(o->rto - o->path.waited, FLOW_RTO_LOOK);
     uint64_t patience = flow_patience(usual);
+    int over = usual > 0 ? patience <= waited : waited == o->rto;
 
-    o->path.asks = patience <= waited && (usual > 0 || waited == o->rto);
-    o->rto = o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
-    phx__post_flow_wait(o, o->path.asks ? 0 : waited, now);
+    o->path.asks = (over && (may || usual > 0)) || (may > 1 && waited >= FLOW_RTO_LOOK);
+    o->rto = over || o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
+    phx__post_flow_wait(o, o->path.asks ? 0 : PHX__MIN(waited, o->rto - FLOW_RTO_MIN), now);
 }
 
 struct phx__block *phx__post_flow_question(struct phx__flow_out *o)
@@ -17580,6 +17594,8 @@ void phx__post_outcome_tell(struct phx__post *p)
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
+/* So often one flow asks for all while no round trip was measured, or those that were may be long over. */
+#define SCHED_ASK_EVERY PHX__SECOND
 /* What failed for lack of memory is tried again after this. */
 #define SCHED_AGAIN (10 * PHX__MS)
 
@@ -18290,8 +18306,12 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
         /* Without a route silence means nothing. Where a better one waits, it is taken instead of asking. */
-        if (peer->routed && o->sent > o->base)
-            phx__post_flow_silent(o, p->usual_rtt, *p->ops.now);
+        if (peer->routed && o->sent > o->base) {
+            int may = *p->ops.now >= p->asked_at + SCHED_ASK_EVERY;
+            phx__post_flow_silent(o, p->usual_rtt, may ? 1 + p->ops.hears(p->ops.ctx, peer->nbr) : 0,
+                                  *p->ops.now);
+            p->asked_at = o->path.asks ? *p->ops.now : p->asked_at;
+        }
         if (peer->routed && o->path.drains && o->path.asks)
             phx__post_flow_rewind(o);
         phx__post_sched_route(p, peer->node);
@@ -24245,6 +24265,8 @@ PHX__COLD int phx__node_links_open(phx *p)
 
 /* Nodes that are dialled as soon as they are heard of; dial.c says how others start. */
 #define WIRING_START 8u
+/* Of late: a link that carries messages is asked for a sign of life sooner. */
+#define WIRING_HEARS (8 * PHX__SECOND)
 
 /* ---- Dialling and failure detection ---------------------------------------------------------- */
 
@@ -24356,6 +24378,13 @@ static int wiring_leads(phx *p, uint32_t node, uint32_t nbr, uint32_t generation
     const struct phx__offer *offer = d == NULL ? NULL : phx__route_table_offer(d, nbr);
 
     return l != NULL && l->generation == generation && offer != NULL && offer->hops != PHX__UNREACHABLE;
+}
+
+static int wiring_hears(phx *p, uint32_t nbr)
+{
+    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, nbr);
+
+    return l != NULL && l->received_at + WIRING_HEARS > p->now - p->detect.stalled;
 }
 
 static void wiring_wants(phx *p, uint32_t nbr)
@@ -24634,7 +24663,7 @@ PHX__COLD static int wiring_open_rooms(phx *p)
                                   wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads,
-                                  wiring_has, wiring_unheld };
+                                  wiring_has, wiring_unheld, wiring_hears };
     int err;
 
     phx__node_frames_route_ops(p, &route);

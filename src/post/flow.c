@@ -432,7 +432,7 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     return again;
 }
 
-void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
+PHX__APART void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
 {
     o->path.waited = waited;
     o->rto_at = now + PHX__MIN(o->rto - waited, FLOW_RTO_LOOK);
@@ -509,14 +509,15 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
     phx__post_flow_rewind(o);
 }
 
-void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now)
+void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now)
 {
     uint64_t waited = o->path.waited + PHX__MIN(o->rto - o->path.waited, FLOW_RTO_LOOK);
     uint64_t patience = flow_patience(usual);
+    int over = usual > 0 ? patience <= waited : waited == o->rto;
 
-    o->path.asks = patience <= waited && (usual > 0 || waited == o->rto);
-    o->rto = o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
-    phx__post_flow_wait(o, o->path.asks ? 0 : waited, now);
+    o->path.asks = (over && (may || usual > 0)) || (may > 1 && waited >= FLOW_RTO_LOOK);
+    o->rto = over || o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
+    phx__post_flow_wait(o, o->path.asks ? 0 : PHX__MIN(waited, o->rto - FLOW_RTO_MIN), now);
 }
 
 struct phx__block *phx__post_flow_question(struct phx__flow_out *o)

@@ -413,6 +413,7 @@ detect() {
     sim SCENARIO=key_late
     sim SCENARIO=joiner_computes
     sim SCENARIO=starved NODES=20 SEEDS=2
+    sim SCENARIO=starved NODES=50 SEED=20 # what the dead had said long before was taken for an answer
     sim SCENARIO=slow
     sim SCENARIO=slow_fast
     sim SCENARIO=slow_node
