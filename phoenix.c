@@ -139,15 +139,16 @@ PHX_PRIVATE void phx__ring_del(struct phx__ring *r); /* fine if in none */
 #define PHX_BASE_MEM_H
 /* include "base/base.h" */
 
-#define PHX__MEM_SPARES 8u
+struct phx__mem_spare { /* begins a block that is kept */
+    struct phx__mem_spare *next;
+    size_t size;
+    uint64_t put; /* spare_uses then */
+};
+
 struct phx__mem {
     struct phx_alloc alloc;
     size_t used, peak, limit; /* limit 0: none */
-    struct {
-        void *p;
-        size_t size;
-        uint64_t put; /* spare_uses then */
-    } spare[PHX__MEM_SPARES]; /* large ones kept for the next; they are in `used`, too */
+    struct phx__mem_spare *spare; /* large ones kept for the next, the last one first; in `used`, too */
     size_t large; /* of used: what phx__mem_get_large gave, messages most of it, and spares */
     size_t spare_bytes, spare_most; /* spare_most 0, as at the beginning: nothing is kept */
     uint64_t spare_uses; /* so often was one of them used again, or kept */
@@ -1281,7 +1282,7 @@ struct phx__link_in {
 struct phx__link_place {
     struct phx__place open;
     uint8_t head[PHX__DATA_HEAD_MOST], head_size; /* of that frame */
-    uint8_t large;       /* its message did not fit into the scratch, nor may the next one */
+    uint8_t large;       /* a message of several fragments began, and so may the next one */
     uint32_t from;       /* the node whose messages for us came last */
     uint32_t guess;      /* fragments that may be read beyond this one */
     size_t guess_at;     /* where a fragment began or ended, in its message ... */
@@ -1451,6 +1452,7 @@ PHX_PRIVATE int phx__link_hello_resume(struct phx__link_set *s, struct phx__link
 /* Read behind the end of a large message, and first after one: some small frames, little of a large one. */
 #define PHX__LINK_PLACE_TAIL 4096u
 
+PHX_PRIVATE int phx__link_place_serves(const struct phx__link_set *s, const struct phx__link *l);
 /* size bytes of a frame of `whole` stand at p. 1: the rest is read into place, or the link closed; 0: not. */
 PHX_PRIVATE int phx__link_place_begin(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
                                       size_t size, size_t whole);
@@ -1629,6 +1631,7 @@ struct phx__route_table {
     uint32_t capacity;
     /* The ring of the living, from ourselves on: to others is no way, nor is anything kept by neighbour. */
     uint32_t live_count, live_last;
+    uint32_t told_count; /* of how many something was advertised */
     struct phx__ask *asks; /* in no order */
     uint32_t ask_count, ask_capacity;
 };
@@ -2189,6 +2192,7 @@ struct phx__detect_link {
     uint8_t busy;     /* the peer has announced a pause */
     uint8_t silent;   /* for so long that the rumour was spread */
     uint8_t asked;    /* something must arrive before answer_by */
+    uint8_t doubted;  /* to be asked when what waits has been read */
     uint8_t used;     /* messages were sent after used_at, the last at used_last */
     uint8_t behind;   /* the host is slow: what the peer sent waits here */
     uint32_t timer, node;
@@ -2385,6 +2389,7 @@ struct phx__dial_start {
     uint64_t slowed_at; /* when the window was last halved */
     uint64_t quickest;  /* the least that a link took from dial to up */
     uint64_t news_at;   /* when a node was last heard of for the first time, or messages were under way */
+    uint64_t calm_at;   /* when no messages were under way the last time that this was asked */
     uint64_t began_at;  /* when a dial last began */
     uint64_t rest_until; /* after a slow link */
 };
@@ -2788,8 +2793,9 @@ PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
 /* An ack must come within o->rto, of which so much is over. */
 PHX_PRIVATE void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now);
-/* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now. */
-PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now);
+/* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now. may:
+ * 0: another flow has just asked; 2: the next hop is alive, so what is known of round trips may be old. */
+PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now);
 /* A block with the question; NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);
 
@@ -3055,6 +3061,7 @@ struct phx__post_ops {
     int (*held)(phx *ctx, uint32_t node, const struct phx_range *range, struct phx_range *out);
     /* A message waits because nobody holds its name. */
     void (*unheld)(phx *ctx, uint64_t name);
+    int (*hears)(phx *ctx, uint32_t nbr); /* has something come from the neighbour of late? */
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -3213,6 +3220,7 @@ struct phx__post {
     uint64_t lives; /* of peers, given out since the start */
     uint64_t usual_rtt; /* 0: none was measured yet */
     uint64_t doubt_until; /* see SCHED_DOUBT */
+    uint64_t asked_at;  /* when a flow last asked its target */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
@@ -4209,7 +4217,7 @@ void phx__ring_add(struct phx__ring *head, struct phx__ring *r)
  *
  * Large blocks come and go with each large message, and a fresh one costs more than all the rest of receiving
  * it: the system hands its pages out one by one, zeroed, as they are touched, and most allocators give large
- * blocks back to the system at once. So a few of them are kept here for the next message of about the same
+ * blocks back to the system at once. So they are kept here for the next message of about the same
  * size: up to spare_most bytes, as long as nobody else needs the memory (the limit, or a failing allocator,
  * frees them first), and until they were idle for some seconds. Sizes are rounded up by at most an eighth, so
  * that messages that differ a little can share.
@@ -4229,8 +4237,10 @@ void phx__ring_add(struct phx__ring *head, struct phx__ring *r)
 /* The last doubling ends here, so sizes never wrap. */
 #define MEM_RING_MOST ((uint32_t)1 << 31)
 
-/* Below it allocators do not ask the system. */
-#define MEM_LARGE ((size_t)128 << 10)
+/* Below it allocators do not ask the system, and what there are many of shares blocks of about that size. */
+#define MEM_LARGE ((size_t)32 << 10)
+/* So many spares are looked at: where few sizes take turns the right one is near. */
+#define MEM_LOOKS 8
 /* A message is a block, and this is more than its head. */
 #define MEM_HEAD 128u
 
@@ -4356,18 +4366,26 @@ void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
 
 /* ---- Large ones */
 
+static void *mem_take_spare(struct phx__mem *m, struct phx__mem_spare **at)
+{
+    struct phx__mem_spare *s = *at;
+
+    *at = s->next;
+    m->spare_bytes -= s->size;
+    return s;
+}
+
 void *phx__mem_get_large(struct phx__mem *m, size_t size)
 {
+    struct phx__mem_spare **at = &m->spare;
     void *p;
 
     size = mem_rounded(size);
-    for (uint32_t i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
-        if (m->spare[i].size != size)
+    for (int i = 0; *at != NULL && i < MEM_LOOKS; at = &(*at)->next, i++) {
+        if ((*at)->size != size)
             continue;
-        m->spare[i].size = 0;
-        m->spare_bytes -= size;
         m->spare_uses++;
-        return m->spare[i].p;
+        return mem_take_spare(m, at);
     }
     p = phx__mem_get(m, size);
     m->large += p != NULL ? size : 0;
@@ -4376,34 +4394,32 @@ void *phx__mem_get_large(struct phx__mem *m, size_t size)
 
 void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
 {
-    uint32_t i;
+    struct phx__mem_spare *s = p;
 
     size = mem_rounded(size);
-    i = size < MEM_LARGE || size > m->spare_most ? PHX__MEM_SPARES : 0;
-    if (i == 0 && size > m->spare_most - m->spare_bytes)
-        phx__mem_drop_spares(m, UINT64_MAX); /* of sizes that are not asked for any more, it seems */
-    for (; i < PHX__MEM_SPARES; i++) {
-        if (m->spare[i].size != 0)
-            continue;
-        m->spare[i].p = p;
-        m->spare[i].size = size;
-        m->spare[i].put = m->spare_uses++;
-        m->spare_bytes += size;
+    if (size < MEM_LARGE || size > m->spare_most) {
+        m->large -= size;
+        phx__mem_put(m, p, size);
         return;
     }
-    m->large -= size;
-    phx__mem_put(m, p, size);
+    if (size > m->spare_most - m->spare_bytes)
+        phx__mem_drop_spares(m, UINT64_MAX); /* of sizes that are not asked for any more, it seems */
+    *s = (struct phx__mem_spare){ m->spare, size, m->spare_uses++ };
+    m->spare = s;
+    m->spare_bytes += size;
 }
 
 void phx__mem_drop_spares(struct phx__mem *m, uint64_t before)
 {
-    for (uint32_t i = 0; i < PHX__MEM_SPARES; i++) {
-        if (m->spare[i].size == 0 || m->spare[i].put >= before)
-            continue;
-        m->spare_bytes -= m->spare[i].size;
-        m->large -= m->spare[i].size;
-        phx__mem_put(m, m->spare[i].p, m->spare[i].size);
-        m->spare[i].size = 0;
+    struct phx__mem_spare **at = &m->spare;
+
+    while (*at != NULL && (*at)->put >= before)
+        at = &(*at)->next;
+    while (*at != NULL) { /* the rest was put sooner */
+        size_t size = (*at)->size;
+
+        m->large -= size;
+        phx__mem_put(m, mem_take_spare(m, at), size);
     }
 }
 
@@ -5648,15 +5664,6 @@ static int addr_is_decimal(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The value of a hexadecimal digit, or -1. */
-PHX__COLD static int addr_hex(char c)
-{
-    if (addr_is_decimal(c))
-        return c - '0';
-    c = (char)(c | 0x20); /* lower case */
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 PHX__COLD int phx__addr_numeric(const char *host, struct phx_address *out)
 {
     /* The port comes out as zero, and so does all that is unused: addresses are kept and sent whole. A colon
@@ -5672,18 +5679,15 @@ PHX__COLD int phx__addr_numeric(const char *host, struct phx_address *out)
 /* A resolver takes a name for a number if its last label is one; no domain is called so (RFC 3696, 2). */
 PHX__COLD static int addr_looks_numeric(const char *host)
 {
-    size_t end = strlen(host), start, i;
-    int hex;
+    size_t end = strlen(host), start;
 
     if (end > 0 && host[end - 1] == '.')
         end--;
     for (start = end; start > 0 && host[start - 1] != '.'; start--)
         continue;
-    hex = end - start >= 2 && host[start] == '0' && (host[start + 1] == 'x' || host[start + 1] == 'X');
-    i = hex ? start + 2 : start;
-    while (i < end && (hex ? addr_hex(host[i]) >= 0 : addr_is_decimal(host[i])))
-        i++;
-    return i == end;
+    if (host[start] == '0' && (host[start + 1] | 0x20) == 'x')
+        return start + 2 + strspn(host + start + 2, "0123456789abcdefABCDEF") == end;
+    return start + strspn(host + start, "0123456789") == end;
 }
 
 /* Letters, digits, '-', '.', and '_', which some sites do use. */
@@ -6201,13 +6205,6 @@ int phx__wire_close(const struct phx__reader *r)
     return r->bad || r->left != 0 ? PHX_EPROTO : 0;
 }
 
-PHX__COLD static void wire_put_zeros(struct phx__writer *w)
-{
-    const uint8_t zeros[PHX__PAD] = { 0 };
-
-    phx__buf_put_bytes(w, zeros, sizeof zeros);
-}
-
 PHX__COLD static void wire_get_zeros(struct phx__reader *r)
 {
     const uint8_t *p = phx__buf_get_bytes(r, PHX__PAD);
@@ -6224,7 +6221,7 @@ void phx__wire_put_fields(struct phx__writer *w, const struct phx__field *f, siz
         case 1: phx__buf_put_u8(w, *(const uint8_t *)at); break;
         case 2: phx__buf_put_u16(w, *(const uint16_t *)at); break;
         case PHX__ERROR: phx__buf_put_u16(w, (uint16_t)-*(const int *)at); break;
-        case PHX__ZEROS: wire_put_zeros(w); break;
+        case PHX__ZEROS: phx__buf_put_bytes(w, (const uint8_t[PHX__PAD]){ 0 }, PHX__PAD); break;
         case 4: phx__buf_put_u32(w, *(const uint32_t *)at); break;
         case 8: phx__buf_put_u64(w, *(const uint64_t *)at); break;
         default:
@@ -9785,7 +9782,7 @@ static int place_gather(const struct phx__link_set *s, const struct iovec *from,
 
 /* ---- Places */
 
-static int place_is_possible(const struct phx__link_set *s, const struct phx__link *l)
+int phx__link_place_serves(const struct phx__link_set *s, const struct phx__link *l)
 {
     /* Over TLS what comes is records, not frames. */
     return s->os->recvv != NULL && l->state == PHX__LINK_UP && l->tls == NULL;
@@ -9798,7 +9795,7 @@ static int place_open(struct phx__link_set *s, struct phx__link *l, const uint8_
     struct phx__place place;
     size_t head;
 
-    if (!place_is_possible(s, l) || size < PHX__DATA_HEAD || p[4] != PHX__DATA)
+    if (!phx__link_place_serves(s, l) || size < PHX__DATA_HEAD || p[4] != PHX__DATA)
         return 0;
     if ((head = s->ops->place(s->ctx, l, p, size, &place)) > 0 && l->state == PHX__LINK_CLOSED)
         phx__buf_place_drop(&place);
@@ -9810,7 +9807,6 @@ static int place_open(struct phx__link_set *s, struct phx__link *l, const uint8_
     place.got = size - head < place.size ? size - head : place.size;
     memcpy(place.block->data + place.at, p + head, place.got);
     l->place.open = place;
-    l->place.large = place.block->capacity > s->scratch_size;
     return 1;
 }
 
@@ -9952,7 +9948,7 @@ static int place_expects(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__link_place *p = &l->place;
 
-    if (p->from == PHX__NONE || !place_is_possible(s, l) || !s->ops->ahead(s->ctx, l, p->from, &p->open))
+    if (p->from == PHX__NONE || !phx__link_place_serves(s, l) || !s->ops->ahead(s->ctx, l, p->from, &p->open))
         return 0;
     place_learn(p, l->in.bytes);
     p->guess_at = p->open.at;
@@ -10136,7 +10132,7 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
 
     most = l->state != PHX__LINK_UP ? LINK_HELLO_MOST : room;
-    if (l->place.large && kept == 0)
+    if (l->place.large && kept == 0 && phx__link_place_serves(s, l))
         most = PHX__LINK_PLACE_TAIL;
     else if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0))
         most = PHX__MIN(most, LINK_REST_READ / (size_t)PHX__MIN(link_price(s, l), 16u));
@@ -10504,6 +10500,7 @@ static uint32_t table_capacity(uint32_t need)
 
 void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *d)
 {
+    t->told_count -= d->advertised != NULL;
     if (d->advertised != NULL)
         phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
     d->advertised = NULL;
@@ -10702,6 +10699,7 @@ static int table_fit_runs(struct phx__route_table *t, struct phx__dest *d, uint3
                            table_runs_size(table_capacity(need)));
     if (runs == NULL)
         return need <= had ? 0 : PHX_ENOMEM;
+    t->told_count += had == 0;
     runs->capacity = table_capacity(need);
     d->advertised = runs;
     return 0;
@@ -10750,12 +10748,16 @@ int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, 
 
 PHX__COLD int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
+    uint32_t left = t->told_count; /* in a mesh that is only ourselves, who stand first */
     int err = 0;
 
-    t->mem->looks += t->live_count;
-    for (uint32_t v = 0, i = 0; i < t->live_count; i++, v = t->at[v].live)
-        if (t->at[v].advertised != NULL && phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
-            err = PHX_ENOMEM;
+    for (struct phx__dest *d = t->at; left > 0; d = &t->at[d->live]) {
+        t->mem->looks++;
+        if (d->advertised == NULL)
+            continue;
+        left--;
+        err |= phx__route_table_advertise(t, d, nbr, NULL);
+    }
     return err;
 }
 
@@ -10991,12 +10993,13 @@ PHX__COLD int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
 /* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
 #define ROUTE_ASKS_BLIND 3u
-/* So many are asked for at once that no neighbour offers: who has a way most often tells it unasked. */
+/* So many are asked for at once that no neighbour offers: who has a way most often tells it unasked. Lost
+ * neighbours beyond are asked for soon: if many died, who notices late would say that it has a way. */
 #define ROUTE_BLIND_MOST 16u
 /* How long a loss may be everybody's: so late may some be to notice it, too. */
 #define ROUTE_LOSS_WAIT PHX__SECOND
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
-#define ROUTE_FORGET (86400 * PHX__SECOND)
+#define ROUTE_FORGET 86400u /* seconds */
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
 
 /* No honest node leaps this far at once (phoenix.h asks for less than 2^32 at each start). Without a limit
@@ -11117,7 +11120,7 @@ PHX__COLD static void route_settle_loss(struct phx__route *r, struct phx__route_
 
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        if (n->gap.count > 0 || n->neighbourhood != r->neighbourhood)
+        if ((n->gap.count | (n->neighbourhood ^ r->neighbourhood)) != 0)
             route_settle_other(r, n, node);
         else
             n->neighbourhood ^= hash;
@@ -11269,7 +11272,7 @@ static void route_send_request(struct phx__route *r, uint32_t nbr, uint32_t node
 }
 
 /* Our request is not repeated. Its record goes, unless another node's request was just passed on. */
-static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now)
+PHX__APART static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now)
 {
     a->at = UINT64_MAX;
     a->asks = 0;
@@ -11313,12 +11316,12 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
-    uint32_t turn = h || asks || route_loss(r, node) ? 0 : r->table.ask_count / ROUTE_BLIND_MOST;
+    uint32_t turn = h || asks ? 0 : r->table.ask_count / ROUTE_BLIND_MOST;
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
     } else if (turn > 0) {
-        wait *= turn;
+        wait = d->pos == PHX__TABLE_LOST ? ROUTE_ASK_FIRST / 2 : wait * turn;
     } else if (asks < ROUTE_ASKS_BLIND) {
         route_ask_blind(r, node, want, asks);
     } else {
@@ -11842,7 +11845,7 @@ PHX__COLD void phx__route_forget(struct phx__route *r, uint32_t node)
 
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
 {
-    uint32_t i;
+    uint32_t second = (uint32_t)(now / PHX__SECOND), first = second; /* that the longest lost was lost in */
 
     phx__route_plan(r, now + ROUTE_FORGET_LOOK);
     route_rise(r, now);
@@ -11851,17 +11854,19 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     if (now < r->pace.forget_at)
         return PHX__NONE;
     r->mem->looks += r->table.capacity;
-    for (i = 1; i < r->table.capacity; i++)
-        if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
-            && r->ids->used[i] == PHX__ID_USED && phx__route_is_forgettable(r, i))
-            break;
-    if (i >= r->table.capacity) {
-        r->pace.forget_at = now + ROUTE_FORGET_LOOK;
-        return PHX__NONE;
+    for (uint32_t i = 1; i < r->table.capacity; i++) {
+        const struct phx__dest *d = &r->table.at[i];
+        if (d->hops != PHX__UNREACHABLE || r->ids->used[i] != PHX__ID_USED)
+            continue;
+        first = PHX__MIN(first, d->since);
+        if (second <= d->since + ROUTE_FORGET || !phx__route_is_forgettable(r, i))
+            continue;
+        phx__route_forget(r, i);
+        phx__route_plan(r, now);
+        return i;
     }
-    phx__route_forget(r, i);
-    phx__route_plan(r, now);
-    return i;
+    r->pace.forget_at = PHX__MAX((first + 1 + ROUTE_FORGET) * PHX__SECOND, now + ROUTE_FORGET_LOOK);
+    return PHX__NONE;
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -12101,16 +12106,13 @@ void phx__route_beat_due(struct phx__route *r, uint64_t now)
     for (uint32_t i = 0; r->pace.owed && i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
         uint64_t news = n->claimed ^ r->lost.claimed;
-        int waits;
-        unsigned flags = (n->disagreed == 1 ? PHX__BEAT_REPLY : 0) | (n->shrank ? PHX__BEAT_SHRUNK : 0);
+        unsigned again = n->disagreed == 1, flags = again * PHX__BEAT_REPLY | n->shrank * PHX__BEAT_SHRUNK;
         if (news != last)
             known = phx__route_nbr(r, phx__map_get(&r->ids->places, last = news)) != NULL;
-        waits = n->claimed != 0 && known;
-        if ((news != 0 && !waits) || flags != 0)
+        if ((news != 0 && !(n->claimed != 0 && known)) || flags != 0)
             r->ops.beat(r->ops.ctx, n->node, (int)flags);
         n->shrank = 0;
-        if (n->disagreed == 1)
-            n->disagreed = 2;
+        n->disagreed = (uint8_t)(n->disagreed + again);
     }
     r->pace.owed = 0;
 }
@@ -12607,7 +12609,7 @@ static void advert_drop_lapsed(struct phx__route *r)
     for (uint32_t i = 0; i < r->lost.count; i++) {
         struct phx__dest *d = &r->table.at[r->lost.at[i].node];
         if (d->flags & PHX__DEST_LAPSED)
-            r->lost.leftover |= phx__route_table_forget_nbr(&r->table, r->lost.at[i].node) != 0;
+            r->lost.leftover |= phx__route_table_forget_nbr(&r->table, r->lost.at[i].node);
         d->flags &= (uint8_t)~PHX__DEST_LAPSED;
     }
 }
@@ -12616,12 +12618,12 @@ static void advert_drop_lapsed(struct phx__route *r)
 static void advert_update_each(struct phx__route *r, int all)
 {
     uint32_t urgent = advert_sort_dirty(r);
-    int calm = urgent == 0 && r->delegate != PHX__NONE && !r->rtt.telling;
+    int calm = urgent == 0 && r->delegate != PHX__NONE && !r->rtt.telling, few = !all;
 
     r->pace.look = 0;
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        if (!n->dirty && !n->cut && (!all || (calm && n->adjacent_to_delegate)))
+        if (((n->dirty | n->cut) == 0) & (few | (calm & n->adjacent_to_delegate)))
             continue; /* nothing is news for it */
         advert_update(r, n, urgent);
         r->pace.look |= n->dirty;
@@ -12897,8 +12899,8 @@ int phx__route_advert_changed(struct phx__route *r, uint32_t *node)
  * link. The next stall within a minute counts only by what it is longer: a host that stalls at every turn
  * must find the dead, too, and who stalls together with it has announced so by then. Links that its sockets
  * report as broken still go down. Since a deadline may have had no time left, nobody is accused before all
- * input that waited has been read once (`blind`). A node that gets more input than it can read never reaches
- * that point, so `blind` ends after timeout_us of reading.
+ * input that waited has been read once (`blind`), nor asked, since what waited would be taken for the answer.
+ * A node that gets more input than it can read never reaches that point, so `blind` ends after timeout_us.
  *
  * Others may have given this node up during its stall and closed their links. Whoever becomes unreachable
  * right after a stall fails later by its length, DETECT_GRACE_US at most (`grace`), to find a new route.
@@ -12994,6 +12996,8 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
         check = PHX__MIN(check, l->answer_by);
     if (l->used)
         check = PHX__MIN(check, detect_sum(l->used_at, d->limits.interval_us));
+    if (l->doubted)
+        check = 0;
     at = PHX__MIN(detect_send_at(d, l), detect_sum(check, d->stalled));
     if (d->blind && at < now + DETECT_BLIND_US)
         at = now + DETECT_BLIND_US;
@@ -13012,7 +13016,7 @@ PHX__COLD static void detect_add_monitor(struct phx__detect *d, struct phx__dete
 }
 
 /* The peer need not be told at once: the next heartbeat is due before what was announced has passed. */
-static void detect_drop_monitor(struct phx__detect *d, struct phx__detect_link *l)
+PHX__APART static void detect_drop_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
     l->monitor = 0;
     l->beat_now = d->slow > l->promised_us;
@@ -13077,7 +13081,8 @@ static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_stat
     d->ops.state(d->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
-static void detect_record_accusation(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
+PHX__APART static void detect_record_accusation(struct phx__detect *d, uint32_t node, uint32_t accuser,
+                                                uint64_t now)
 {
     d->at[node].accuser = accuser;
     d->at[node].accused_ms = (uint32_t)(detect_clock(d, now) / PHX__MS);
@@ -13160,22 +13165,28 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
 
     if (l == NULL || l->busy || (l->asked && l->answer_by <= until))
         return; /* a busy peer cannot answer: what it announced holds */
-    l->asked = 1;
-    l->answer_by = until;
-    d->ops.heartbeat(d->ops.ctx, node, (int)PHX__BEAT_REPLY);
-    if ((l = phx__detect_link_of(d, node)) != NULL)
+    l->doubted = d->blind != 0;
+    if (!d->blind) {
+        l->asked = 1;
+        l->answer_by = until;
+        d->ops.heartbeat(d->ops.ctx, node, (int)PHX__BEAT_REPLY);
+        l = phx__detect_link_of(d, node);
+    }
+    if (l != NULL)
         detect_set_timer(d, l, now);
 }
 
 /* Messages were sent interval_us ago. If nothing came after any of them, asks whether they arrived. */
 PHX__COLD static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
 {
-    l->used = l->used_last > l->received_at;
-    if (l->used && l->received_at > l->used_at) {
+    uint64_t within = d->limits.timeout_us >> l->doubted;
+
+    l->used = l->doubted || l->used_last > l->received_at;
+    if (l->used && l->received_at > l->used_at && !l->doubted) {
         l->used_at = l->received_at; /* some arrived: now for the rest */
     } else if (l->used) {
-        l->used = 0;
-        phx__detect_ask(d, l->node, d->limits.timeout_us, now);
+        l->used = l->doubted = 0;
+        phx__detect_ask(d, l->node, within, now);
     }
 }
 
@@ -13207,7 +13218,7 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
         d->ops.suspect(d->ops.ctx, node);
         l = phx__detect_link_of(d, node);
     }
-    if (l != NULL && l->used && waking >= detect_sum(l->used_at, d->limits.interval_us)) {
+    if (l != NULL && (l->doubted || (l->used && waking >= detect_sum(l->used_at, d->limits.interval_us)))) {
         detect_review_use(d, l, now);
         l = phx__detect_link_of(d, node);
     }
@@ -14978,7 +14989,8 @@ PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_
  * so many take on two cores: 12 ms in all for 100, 42 ms for 200. */
 #define START_LULL_US (2 * PHX__MS)
 #define START_LULL_PAIR_US UINT64_C(1)
-#define START_LULL_MOST_US (200 * PHX__MS)
+#define START_LULL_MOST_US PHX__SECOND
+#define START_LULL_SHARE 8u
 /* A dial without an answer for this long takes no processor: it has met a firewall, as most do that a site
  * dials in another one, or a long way, and does not count until it is answered. Nor does one that was
  * answered and is no link long after: that process is stopped, or has very much to do. */
@@ -15019,9 +15031,11 @@ static uint64_t start_window_at(const struct phx__dial_start *s, const struct ph
 PHX__COLD uint64_t phx__dial_start_room_at(struct phx__dial_start *s, const struct phx__dial_slots *slots,
                                            uint32_t known, int busy, uint64_t now)
 {
-    uint64_t lull = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_MOST_US), turn;
+    uint64_t lull = START_LULL_US + START_LULL_PAIR_US * known * known, turn;
 
+    s->calm_at = busy ? s->calm_at : now;
     s->news_at = busy ? now : s->news_at;
+    lull = PHX__MIN(PHX__MAX(lull, (s->news_at - s->calm_at) / START_LULL_SHARE), START_LULL_MOST_US);
     turn = PHX__MIN(s->began_at + known * START_EACH_US, s->news_at + lull);
     turn = PHX__MAX(turn, s->rest_until);
     return now < turn ? turn : start_window_at(s, slots, now);
@@ -15780,14 +15794,23 @@ PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_targe
         phx__timer_set(&d->targets.turns, dial_index(d, t), dial_node(d, t->node)->wanted ? 0 : *d->now);
 }
 
+/* While some wait for their turn those that are due soon are looked at together: else each of hundreds of
+ * targets wakes the node for itself, again and again, and in a crowd that costs more than all links do. */
+PHX__COLD static uint64_t dial_slack(const struct phx__dial *d)
+{
+    return phx__timer_next(&d->targets.turns) != UINT64_MAX ? DIAL_COURTESY_JITTER_US : 0;
+}
+
 /* Takes the next target out of the queue that may be dialled now, or NULL. */
 PHX__COLD static struct phx__dial_target *dial_take(struct phx__dial *d)
 {
     struct phx__dial_targets *ts = &d->targets;
     struct phx__dial_target *t;
 
-    while (phx__timer_next(&ts->due) <= *d->now) {
+    while (phx__timer_next(&ts->due) <= *d->now + dial_slack(d)) {
         t = &ts->at[ts->due.heap[0]];
+        if (!dial_is_at_ease(d, t) && phx__timer_next(&ts->due) > *d->now)
+            break;
         if (!dial_is_at_ease(d, t) && !dial_has_room(d))
             return NULL;
         phx__timer_stop(&ts->due, dial_index(d, t));
@@ -16429,8 +16452,10 @@ PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, 
  * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
 /* include "post/flow.h" */
 
-/* Payloads up to here are copied behind their heads: one slice and one stream, not a block each. */
+/* Payloads up to here are copied behind their heads: one slice and one stream, not a block each; and those
+ * that have no block yet up to the second. */
 #define FLOW_SMALL 4096u
+#define FLOW_COPIED 61440u
 #define FLOW_TAIL_MOST 65536u
 /* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
@@ -16445,6 +16470,8 @@ PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, 
 #define FLOW_RTO_TIMES 4u
 /* A wait that began when all was slow is looked at again after this. */
 #define FLOW_RTO_LOOK (2 * PHX__SECOND)
+/* After this what is known of round trips may be old, if the next hop is alive. */
+#define FLOW_RTO_OLD (8 * PHX__SECOND)
 /* A target reports a gap for each frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
 /* The least congestion window: two fragments keep a link busy. */
@@ -16552,7 +16579,8 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     /* Does the application wait for the outcome: a token, or memory to be released? */
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
     size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
-    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, head_size + inlined, FLOW_TAIL_MOST);
+    size_t most = PHX__MAX(4 * (head_size + inlined), FLOW_TAIL_MOST); /* little is left empty at its end */
+    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, head_size + inlined, most);
     const struct phx__data d = { o->target, o->source, o->base + o->count, o->epoch, m->to, m->from, m->tag,
                                  m->size, o->seen, 0, NULL, size };
     struct phx__flow_record *r;
@@ -16647,7 +16675,7 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
     if (r == NULL)
         return PHX_ENOMEM;
     phx__post_flow_copy(m, flow_frame(r) + (r->head_size - size));
-    if (!flow_is_plain(m) || r->head_size >= most)
+    if (!flow_is_plain(m) || r->head_size >= most || m->size > FLOW_SMALL)
         return 0;
     left = o->tail->capacity - o->tail->used;
     left = left < most - r->head_size ? left : most - r->head_size;
@@ -16761,7 +16789,8 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     o->open.box = NULL;
     /* The host's own memory is not copied, nor the bytes of a multicast, which many flows share. */
     if (m->run != 0
-        || (m->size <= FLOW_SMALL && m->multicast == NULL && (body == NULL || body->release == NULL))) {
+        || (m->size <= (body == NULL ? FLOW_COPIED : FLOW_SMALL) && m->multicast == NULL
+            && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
     } else {
         body = flow_body(o->mem, m);
@@ -16812,7 +16841,7 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     return again;
 }
 
-void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
+PHX__APART void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
 {
     o->path.waited = waited;
     o->rto_at = now + PHX__MIN(o->rto - waited, FLOW_RTO_LOOK);
@@ -16889,14 +16918,15 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
     phx__post_flow_rewind(o);
 }
 
-void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now)
+void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now)
 {
     uint64_t waited = o->path.waited + PHX__MIN(o->rto - o->path.waited, FLOW_RTO_LOOK);
     uint64_t patience = flow_patience(usual);
+    int over = usual > 0 ? patience <= waited : waited == o->rto;
 
-    o->path.asks = patience <= waited && (usual > 0 || waited == o->rto);
-    o->rto = o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
-    phx__post_flow_wait(o, o->path.asks ? 0 : waited, now);
+    o->path.asks = (over && (may || usual > 0)) || (may > 1 && waited >= FLOW_RTO_OLD);
+    o->rto = over || o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
+    phx__post_flow_wait(o, o->path.asks ? 0 : PHX__MIN(waited, o->rto - FLOW_RTO_MIN), now);
 }
 
 struct phx__block *phx__post_flow_question(struct phx__flow_out *o)
@@ -17601,6 +17631,8 @@ void phx__post_outcome_tell(struct phx__post *p)
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
+/* So often one flow asks for all while no round trip was measured, or those that were may be long over. */
+#define SCHED_ASK_EVERY PHX__SECOND
 /* So long after a neighbour that led to others was lost, more than what was sent to it may be: others sent to
  * it, too. A node with few messages under way asks sooner: after 4 times so much for each. */
 #define SCHED_DOUBT (30 * PHX__SECOND)
@@ -18328,8 +18360,12 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
         /* Without a route silence means nothing. Where a better one waits, it is taken instead of asking. */
-        if (peer->routed && o->sent > o->base)
-            phx__post_flow_silent(o, sched_usual_rtt(p), *p->ops.now);
+        if (peer->routed && o->sent > o->base) {
+            int may = *p->ops.now >= p->asked_at + SCHED_ASK_EVERY;
+            phx__post_flow_silent(o, sched_usual_rtt(p), may ? 1 + p->ops.hears(p->ops.ctx, peer->nbr) : 0,
+                                  *p->ops.now);
+            p->asked_at = o->path.asks ? *p->ops.now : p->asked_at;
+        }
         if (peer->routed && o->path.drains && o->path.asks)
             phx__post_flow_rewind(o);
         phx__post_sched_route(p, peer->node);
@@ -19563,8 +19599,8 @@ int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 #define RECV_EARLY_MOST 65536u
 
 /* Memory for a message grows with what has come of it, to this many times that, so that nobody has much set
- * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
- * of them is here. */
+ * aside for little. Of 1 MiB all is there from the first fragment on; a larger one, up to 16 MiB, is moved
+ * once, when a sixteenth of it is here. */
 #define RECV_AHEAD 16u
 /* All together have half of cfg.mem_limit, so that others never keep this node from sending, and the last one
  * as much as it needs. Where that is full those of which nothing has come for so long, nor came into a
@@ -19735,7 +19771,7 @@ PHX__COLD static int recv_make_room(struct phx__post *p, struct phx__flow_in *in
         return 1;
     /* Where both do not fit side by side it has all from the beginning. */
     if (need < size / RECV_AHEAD && phx__mem_has_room_for_mail(p->mem, need * RECV_AHEAD + size))
-        size = need * RECV_AHEAD;
+        size = PHX__MIN(RECV_AHEAD, size / RECV_AHEAD / need) * need;
     if (in->part == NULL && !phx__post_sched_may_bring(p, in, size))
         return 0;
     if (!recv_has_room(p, in, size))
@@ -23012,13 +23048,14 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
                         const uint8_t *raw, size_t raw_size)
 {
     /* What is for us stays here, and a second scratch for it would be memory for nothing. */
-    int lends = raw_size >= FRAMES_LENT_LEAST
-                && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) != 0;
+    int large = raw_size >= FRAMES_LENT_LEAST;
+    int ours = large && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) == 0;
     int err;
 
-    p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
+    p->post.transit.lender = large && !ours ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_recv_data(&p->post, raw, raw_size, f);
     l->place.from = p->post.recv.last_source;
+    l->place.large |= (uint8_t)(ours && (f->flags & PHX__DATA_LAST) == 0);
     return err;
 }
 
@@ -24229,6 +24266,7 @@ static void links_placed(phx *p, struct phx__link *l, const uint8_t *head, size_
     p->post.recv.from = l->peer;
     phx__post_recv_placed(&p->post, head, size, payload);
     l->place.from = p->post.recv.last_source;
+    l->place.large = 1;
 }
 
 static int links_ahead(phx *p, struct phx__link *l, uint32_t from, struct phx__place *out)
@@ -24285,6 +24323,8 @@ PHX__COLD int phx__node_links_open(phx *p)
 
 /* Nodes that are dialled as soon as they are heard of; dial.c says how others start. */
 #define WIRING_START 8u
+/* Of late: a link that carries messages is asked for a sign of life sooner. */
+#define WIRING_HEARS (8 * PHX__SECOND)
 
 /* ---- Dialling and failure detection ---------------------------------------------------------- */
 
@@ -24396,6 +24436,13 @@ static int wiring_leads(phx *p, uint32_t node, uint32_t nbr, uint32_t generation
     const struct phx__offer *offer = d == NULL ? NULL : phx__route_table_offer(d, nbr);
 
     return l != NULL && l->generation == generation && offer != NULL && offer->hops != PHX__UNREACHABLE;
+}
+
+static int wiring_hears(phx *p, uint32_t nbr)
+{
+    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, nbr);
+
+    return l != NULL && l->received_at + WIRING_HEARS > p->now - p->detect.stalled;
 }
 
 static void wiring_wants(phx *p, uint32_t nbr)
@@ -24675,7 +24722,7 @@ PHX__COLD static int wiring_open_rooms(phx *p)
                                   wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads,
-                                  wiring_has, wiring_unheld };
+                                  wiring_has, wiring_unheld, wiring_hears };
     int err;
 
     phx__node_frames_route_ops(p, &route);

@@ -30,15 +30,6 @@ static int addr_is_decimal(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The value of a hexadecimal digit, or -1. */
-PHX__COLD static int addr_hex(char c)
-{
-    if (addr_is_decimal(c))
-        return c - '0';
-    c = (char)(c | 0x20); /* lower case */
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 PHX__COLD int phx__addr_numeric(const char *host, struct phx_address *out)
 {
     /* The port comes out as zero, and so does all that is unused: addresses are kept and sent whole. A colon
@@ -54,18 +45,15 @@ PHX__COLD int phx__addr_numeric(const char *host, struct phx_address *out)
 /* A resolver takes a name for a number if its last label is one; no domain is called so (RFC 3696, 2). */
 PHX__COLD static int addr_looks_numeric(const char *host)
 {
-    size_t end = strlen(host), start, i;
-    int hex;
+    size_t end = strlen(host), start;
 
     if (end > 0 && host[end - 1] == '.')
         end--;
     for (start = end; start > 0 && host[start - 1] != '.'; start--)
         continue;
-    hex = end - start >= 2 && host[start] == '0' && (host[start + 1] == 'x' || host[start + 1] == 'X');
-    i = hex ? start + 2 : start;
-    while (i < end && (hex ? addr_hex(host[i]) >= 0 : addr_is_decimal(host[i])))
-        i++;
-    return i == end;
+    if (host[start] == '0' && (host[start + 1] | 0x20) == 'x')
+        return start + 2 + strspn(host + start + 2, "0123456789abcdefABCDEF") == end;
+    return start + strspn(host + start, "0123456789") == end;
 }
 
 /* Letters, digits, '-', '.', and '_', which some sites do use. */

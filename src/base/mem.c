@@ -7,7 +7,7 @@
  *
  * Large blocks come and go with each large message, and a fresh one costs more than all the rest of receiving
  * it: the system hands its pages out one by one, zeroed, as they are touched, and most allocators give large
- * blocks back to the system at once. So a few of them are kept here for the next message of about the same
+ * blocks back to the system at once. So they are kept here for the next message of about the same
  * size: up to spare_most bytes, as long as nobody else needs the memory (the limit, or a failing allocator,
  * frees them first), and until they were idle for some seconds. Sizes are rounded up by at most an eighth, so
  * that messages that differ a little can share.
@@ -27,8 +27,10 @@
 /* The last doubling ends here, so sizes never wrap. */
 #define MEM_RING_MOST ((uint32_t)1 << 31)
 
-/* Below it allocators do not ask the system. */
-#define MEM_LARGE ((size_t)128 << 10)
+/* Below it allocators do not ask the system, and what there are many of shares blocks of about that size. */
+#define MEM_LARGE ((size_t)32 << 10)
+/* So many spares are looked at: where few sizes take turns the right one is near. */
+#define MEM_LOOKS 8
 /* A message is a block, and this is more than its head. */
 #define MEM_HEAD 128u
 
@@ -154,18 +156,26 @@ void phx__mem_put_secret(struct phx__mem *m, void *p, size_t size)
 
 /* ---- Large ones */
 
+static void *mem_take_spare(struct phx__mem *m, struct phx__mem_spare **at)
+{
+    struct phx__mem_spare *s = *at;
+
+    *at = s->next;
+    m->spare_bytes -= s->size;
+    return s;
+}
+
 void *phx__mem_get_large(struct phx__mem *m, size_t size)
 {
+    struct phx__mem_spare **at = &m->spare;
     void *p;
 
     size = mem_rounded(size);
-    for (uint32_t i = 0; m->spare_bytes > 0 && i < PHX__MEM_SPARES; i++) {
-        if (m->spare[i].size != size)
+    for (int i = 0; *at != NULL && i < MEM_LOOKS; at = &(*at)->next, i++) {
+        if ((*at)->size != size)
             continue;
-        m->spare[i].size = 0;
-        m->spare_bytes -= size;
         m->spare_uses++;
-        return m->spare[i].p;
+        return mem_take_spare(m, at);
     }
     p = phx__mem_get(m, size);
     m->large += p != NULL ? size : 0;
@@ -174,34 +184,32 @@ void *phx__mem_get_large(struct phx__mem *m, size_t size)
 
 void phx__mem_put_large(struct phx__mem *m, void *p, size_t size)
 {
-    uint32_t i;
+    struct phx__mem_spare *s = p;
 
     size = mem_rounded(size);
-    i = size < MEM_LARGE || size > m->spare_most ? PHX__MEM_SPARES : 0;
-    if (i == 0 && size > m->spare_most - m->spare_bytes)
-        phx__mem_drop_spares(m, UINT64_MAX); /* of sizes that are not asked for any more, it seems */
-    for (; i < PHX__MEM_SPARES; i++) {
-        if (m->spare[i].size != 0)
-            continue;
-        m->spare[i].p = p;
-        m->spare[i].size = size;
-        m->spare[i].put = m->spare_uses++;
-        m->spare_bytes += size;
+    if (size < MEM_LARGE || size > m->spare_most) {
+        m->large -= size;
+        phx__mem_put(m, p, size);
         return;
     }
-    m->large -= size;
-    phx__mem_put(m, p, size);
+    if (size > m->spare_most - m->spare_bytes)
+        phx__mem_drop_spares(m, UINT64_MAX); /* of sizes that are not asked for any more, it seems */
+    *s = (struct phx__mem_spare){ m->spare, size, m->spare_uses++ };
+    m->spare = s;
+    m->spare_bytes += size;
 }
 
 void phx__mem_drop_spares(struct phx__mem *m, uint64_t before)
 {
-    for (uint32_t i = 0; i < PHX__MEM_SPARES; i++) {
-        if (m->spare[i].size == 0 || m->spare[i].put >= before)
-            continue;
-        m->spare_bytes -= m->spare[i].size;
-        m->large -= m->spare[i].size;
-        phx__mem_put(m, m->spare[i].p, m->spare[i].size);
-        m->spare[i].size = 0;
+    struct phx__mem_spare **at = &m->spare;
+
+    while (*at != NULL && (*at)->put >= before)
+        at = &(*at)->next;
+    while (*at != NULL) { /* the rest was put sooner */
+        size_t size = (*at)->size;
+
+        m->large -= size;
+        phx__mem_put(m, mem_take_spare(m, at), size);
     }
 }
 

@@ -3,15 +3,16 @@
 #define PHX_BASE_MEM_H
 #include "base/base.h"
 
-#define PHX__MEM_SPARES 8u
+struct phx__mem_spare { /* begins a block that is kept */
+    struct phx__mem_spare *next;
+    size_t size;
+    uint64_t put; /* spare_uses then */
+};
+
 struct phx__mem {
     struct phx_alloc alloc;
     size_t used, peak, limit; /* limit 0: none */
-    struct {
-        void *p;
-        size_t size;
-        uint64_t put; /* spare_uses then */
-    } spare[PHX__MEM_SPARES]; /* large ones kept for the next; they are in `used`, too */
+    struct phx__mem_spare *spare; /* large ones kept for the next, the last one first; in `used`, too */
     size_t large; /* of used: what phx__mem_get_large gave, messages most of it, and spares */
     size_t spare_bytes, spare_most; /* spare_most 0, as at the beginning: nothing is kept */
     uint64_t spare_uses; /* so often was one of them used again, or kept */

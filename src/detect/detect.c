@@ -49,8 +49,8 @@
  * link. The next stall within a minute counts only by what it is longer: a host that stalls at every turn
  * must find the dead, too, and who stalls together with it has announced so by then. Links that its sockets
  * report as broken still go down. Since a deadline may have had no time left, nobody is accused before all
- * input that waited has been read once (`blind`). A node that gets more input than it can read never reaches
- * that point, so `blind` ends after timeout_us of reading.
+ * input that waited has been read once (`blind`), nor asked, since what waited would be taken for the answer.
+ * A node that gets more input than it can read never reaches that point, so `blind` ends after timeout_us.
  *
  * Others may have given this node up during its stall and closed their links. Whoever becomes unreachable
  * right after a stall fails later by its length, DETECT_GRACE_US at most (`grace`), to find a new route.
@@ -146,6 +146,8 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
         check = PHX__MIN(check, l->answer_by);
     if (l->used)
         check = PHX__MIN(check, detect_sum(l->used_at, d->limits.interval_us));
+    if (l->doubted)
+        check = 0;
     at = PHX__MIN(detect_send_at(d, l), detect_sum(check, d->stalled));
     if (d->blind && at < now + DETECT_BLIND_US)
         at = now + DETECT_BLIND_US;
@@ -164,7 +166,7 @@ PHX__COLD static void detect_add_monitor(struct phx__detect *d, struct phx__dete
 }
 
 /* The peer need not be told at once: the next heartbeat is due before what was announced has passed. */
-static void detect_drop_monitor(struct phx__detect *d, struct phx__detect_link *l)
+PHX__APART static void detect_drop_monitor(struct phx__detect *d, struct phx__detect_link *l)
 {
     l->monitor = 0;
     l->beat_now = d->slow > l->promised_us;
@@ -229,7 +231,8 @@ static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_stat
     d->ops.state(d->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
-static void detect_record_accusation(struct phx__detect *d, uint32_t node, uint32_t accuser, uint64_t now)
+PHX__APART static void detect_record_accusation(struct phx__detect *d, uint32_t node, uint32_t accuser,
+                                                uint64_t now)
 {
     d->at[node].accuser = accuser;
     d->at[node].accused_ms = (uint32_t)(detect_clock(d, now) / PHX__MS);
@@ -312,22 +315,28 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
 
     if (l == NULL || l->busy || (l->asked && l->answer_by <= until))
         return; /* a busy peer cannot answer: what it announced holds */
-    l->asked = 1;
-    l->answer_by = until;
-    d->ops.heartbeat(d->ops.ctx, node, (int)PHX__BEAT_REPLY);
-    if ((l = phx__detect_link_of(d, node)) != NULL)
+    l->doubted = d->blind != 0;
+    if (!d->blind) {
+        l->asked = 1;
+        l->answer_by = until;
+        d->ops.heartbeat(d->ops.ctx, node, (int)PHX__BEAT_REPLY);
+        l = phx__detect_link_of(d, node);
+    }
+    if (l != NULL)
         detect_set_timer(d, l, now);
 }
 
 /* Messages were sent interval_us ago. If nothing came after any of them, asks whether they arrived. */
 PHX__COLD static void detect_review_use(struct phx__detect *d, struct phx__detect_link *l, uint64_t now)
 {
-    l->used = l->used_last > l->received_at;
-    if (l->used && l->received_at > l->used_at) {
+    uint64_t within = d->limits.timeout_us >> l->doubted;
+
+    l->used = l->doubted || l->used_last > l->received_at;
+    if (l->used && l->received_at > l->used_at && !l->doubted) {
         l->used_at = l->received_at; /* some arrived: now for the rest */
     } else if (l->used) {
-        l->used = 0;
-        phx__detect_ask(d, l->node, d->limits.timeout_us, now);
+        l->used = l->doubted = 0;
+        phx__detect_ask(d, l->node, within, now);
     }
 }
 
@@ -359,7 +368,7 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
         d->ops.suspect(d->ops.ctx, node);
         l = phx__detect_link_of(d, node);
     }
-    if (l != NULL && l->used && waking >= detect_sum(l->used_at, d->limits.interval_us)) {
+    if (l != NULL && (l->doubted || (l->used && waking >= detect_sum(l->used_at, d->limits.interval_us)))) {
         detect_review_use(d, l, now);
         l = phx__detect_link_of(d, node);
     }

@@ -24,6 +24,7 @@ struct phx__detect_link {
     uint8_t busy;     /* the peer has announced a pause */
     uint8_t silent;   /* for so long that the rumour was spread */
     uint8_t asked;    /* something must arrive before answer_by */
+    uint8_t doubted;  /* to be asked when what waits has been read */
     uint8_t used;     /* messages were sent after used_at, the last at used_last */
     uint8_t behind;   /* the host is slow: what the peer sent waits here */
     uint32_t timer, node;

@@ -480,14 +480,23 @@ PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_targe
         phx__timer_set(&d->targets.turns, dial_index(d, t), dial_node(d, t->node)->wanted ? 0 : *d->now);
 }
 
+/* While some wait for their turn those that are due soon are looked at together: else each of hundreds of
+ * targets wakes the node for itself, again and again, and in a crowd that costs more than all links do. */
+PHX__COLD static uint64_t dial_slack(const struct phx__dial *d)
+{
+    return phx__timer_next(&d->targets.turns) != UINT64_MAX ? DIAL_COURTESY_JITTER_US : 0;
+}
+
 /* Takes the next target out of the queue that may be dialled now, or NULL. */
 PHX__COLD static struct phx__dial_target *dial_take(struct phx__dial *d)
 {
     struct phx__dial_targets *ts = &d->targets;
     struct phx__dial_target *t;
 
-    while (phx__timer_next(&ts->due) <= *d->now) {
+    while (phx__timer_next(&ts->due) <= *d->now + dial_slack(d)) {
         t = &ts->at[ts->due.heap[0]];
+        if (!dial_is_at_ease(d, t) && phx__timer_next(&ts->due) > *d->now)
+            break;
         if (!dial_is_at_ease(d, t) && !dial_has_room(d))
             return NULL;
         phx__timer_stop(&ts->due, dial_index(d, t));

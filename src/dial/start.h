@@ -8,6 +8,7 @@ struct phx__dial_start {
     uint64_t slowed_at; /* when the window was last halved */
     uint64_t quickest;  /* the least that a link took from dial to up */
     uint64_t news_at;   /* when a node was last heard of for the first time, or messages were under way */
+    uint64_t calm_at;   /* when no messages were under way the last time that this was asked */
     uint64_t began_at;  /* when a dial last began */
     uint64_t rest_until; /* after a slow link */
 };

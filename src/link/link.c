@@ -144,7 +144,7 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
     size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
 
     most = l->state != PHX__LINK_UP ? LINK_HELLO_MOST : room;
-    if (l->place.large && kept == 0)
+    if (l->place.large && kept == 0 && phx__link_place_serves(s, l))
         most = PHX__LINK_PLACE_TAIL;
     else if (l->in.paid_at > s->now + (s->paid_at < s->now + PHX__SECOND ? LINK_REST_US : 0))
         most = PHX__MIN(most, LINK_REST_READ / (size_t)PHX__MIN(link_price(s, l), 16u));

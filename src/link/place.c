@@ -95,7 +95,7 @@ static int place_gather(const struct phx__link_set *s, const struct iovec *from,
 
 /* ---- Places */
 
-static int place_is_possible(const struct phx__link_set *s, const struct phx__link *l)
+int phx__link_place_serves(const struct phx__link_set *s, const struct phx__link *l)
 {
     /* Over TLS what comes is records, not frames. */
     return s->os->recvv != NULL && l->state == PHX__LINK_UP && l->tls == NULL;
@@ -108,7 +108,7 @@ static int place_open(struct phx__link_set *s, struct phx__link *l, const uint8_
     struct phx__place place;
     size_t head;
 
-    if (!place_is_possible(s, l) || size < PHX__DATA_HEAD || p[4] != PHX__DATA)
+    if (!phx__link_place_serves(s, l) || size < PHX__DATA_HEAD || p[4] != PHX__DATA)
         return 0;
     if ((head = s->ops->place(s->ctx, l, p, size, &place)) > 0 && l->state == PHX__LINK_CLOSED)
         phx__buf_place_drop(&place);
@@ -120,7 +120,6 @@ static int place_open(struct phx__link_set *s, struct phx__link *l, const uint8_
     place.got = size - head < place.size ? size - head : place.size;
     memcpy(place.block->data + place.at, p + head, place.got);
     l->place.open = place;
-    l->place.large = place.block->capacity > s->scratch_size;
     return 1;
 }
 
@@ -262,7 +261,7 @@ static int place_expects(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__link_place *p = &l->place;
 
-    if (p->from == PHX__NONE || !place_is_possible(s, l) || !s->ops->ahead(s->ctx, l, p->from, &p->open))
+    if (p->from == PHX__NONE || !phx__link_place_serves(s, l) || !s->ops->ahead(s->ctx, l, p->from, &p->open))
         return 0;
     place_learn(p, l->in.bytes);
     p->guess_at = p->open.at;

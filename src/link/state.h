@@ -55,7 +55,7 @@ struct phx__link_in {
 struct phx__link_place {
     struct phx__place open;
     uint8_t head[PHX__DATA_HEAD_MOST], head_size; /* of that frame */
-    uint8_t large;       /* its message did not fit into the scratch, nor may the next one */
+    uint8_t large;       /* a message of several fragments began, and so may the next one */
     uint32_t from;       /* the node whose messages for us came last */
     uint32_t guess;      /* fragments that may be read beyond this one */
     size_t guess_at;     /* where a fragment began or ended, in its message ... */
@@ -225,6 +225,7 @@ PHX_PRIVATE int phx__link_hello_resume(struct phx__link_set *s, struct phx__link
 /* Read behind the end of a large message, and first after one: some small frames, little of a large one. */
 #define PHX__LINK_PLACE_TAIL 4096u
 
+PHX_PRIVATE int phx__link_place_serves(const struct phx__link_set *s, const struct phx__link *l);
 /* size bytes of a frame of `whole` stand at p. 1: the rest is read into place, or the link closed; 0: not. */
 PHX_PRIVATE int phx__link_place_begin(struct phx__link_set *s, struct phx__link *l, const uint8_t *p,
                                       size_t size, size_t whole);

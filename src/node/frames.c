@@ -441,13 +441,14 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
                         const uint8_t *raw, size_t raw_size)
 {
     /* What is for us stays here, and a second scratch for it would be memory for nothing. */
-    int lends = raw_size >= FRAMES_LENT_LEAST
-                && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) != 0;
+    int large = raw_size >= FRAMES_LENT_LEAST;
+    int ours = large && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) == 0;
     int err;
 
-    p->post.transit.lender = lends ? phx__link_lend(&p->set, raw) : NULL;
+    p->post.transit.lender = large && !ours ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_recv_data(&p->post, raw, raw_size, f);
     l->place.from = p->post.recv.last_source;
+    l->place.large |= (uint8_t)(ours && (f->flags & PHX__DATA_LAST) == 0);
     return err;
 }
 

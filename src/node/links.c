@@ -942,6 +942,7 @@ static void links_placed(phx *p, struct phx__link *l, const uint8_t *head, size_
     p->post.recv.from = l->peer;
     phx__post_recv_placed(&p->post, head, size, payload);
     l->place.from = p->post.recv.last_source;
+    l->place.large = 1;
 }
 
 static int links_ahead(phx *p, struct phx__link *l, uint32_t from, struct phx__place *out)

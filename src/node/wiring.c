@@ -3,6 +3,8 @@
 
 /* Nodes that are dialled as soon as they are heard of; dial.c says how others start. */
 #define WIRING_START 8u
+/* Of late: a link that carries messages is asked for a sign of life sooner. */
+#define WIRING_HEARS (8 * PHX__SECOND)
 
 /* ---- Dialling and failure detection ---------------------------------------------------------- */
 
@@ -114,6 +116,13 @@ static int wiring_leads(phx *p, uint32_t node, uint32_t nbr, uint32_t generation
     const struct phx__offer *offer = d == NULL ? NULL : phx__route_table_offer(d, nbr);
 
     return l != NULL && l->generation == generation && offer != NULL && offer->hops != PHX__UNREACHABLE;
+}
+
+static int wiring_hears(phx *p, uint32_t nbr)
+{
+    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, nbr);
+
+    return l != NULL && l->received_at + WIRING_HEARS > p->now - p->detect.stalled;
 }
 
 static void wiring_wants(phx *p, uint32_t nbr)
@@ -393,7 +402,7 @@ PHX__COLD static int wiring_open_rooms(phx *p)
                                   wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads,
-                                  wiring_has, wiring_unheld };
+                                  wiring_has, wiring_unheld, wiring_hears };
     int err;
 
     phx__node_frames_route_ops(p, &route);

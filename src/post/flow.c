@@ -45,8 +45,10 @@
  * their heads, so that empty messages are bounded too; the protocol asks for the payload only. */
 #include "post/flow.h"
 
-/* Payloads up to here are copied behind their heads: one slice and one stream, not a block each. */
+/* Payloads up to here are copied behind their heads: one slice and one stream, not a block each; and those
+ * that have no block yet up to the second. */
 #define FLOW_SMALL 4096u
+#define FLOW_COPIED 61440u
 #define FLOW_TAIL_MOST 65536u
 /* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
@@ -61,6 +63,8 @@
 #define FLOW_RTO_TIMES 4u
 /* A wait that began when all was slow is looked at again after this. */
 #define FLOW_RTO_LOOK (2 * PHX__SECOND)
+/* After this what is known of round trips may be old, if the next hop is alive. */
+#define FLOW_RTO_OLD (8 * PHX__SECOND)
 /* A target reports a gap for each frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
 /* The least congestion window: two fragments keep a link busy. */
@@ -168,7 +172,8 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     /* Does the application wait for the outcome: a token, or memory to be released? */
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
     size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
-    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, head_size + inlined, FLOW_TAIL_MOST);
+    size_t most = PHX__MAX(4 * (head_size + inlined), FLOW_TAIL_MOST); /* little is left empty at its end */
+    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, head_size + inlined, most);
     const struct phx__data d = { o->target, o->source, o->base + o->count, o->epoch, m->to, m->from, m->tag,
                                  m->size, o->seen, 0, NULL, size };
     struct phx__flow_record *r;
@@ -263,7 +268,7 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
     if (r == NULL)
         return PHX_ENOMEM;
     phx__post_flow_copy(m, flow_frame(r) + (r->head_size - size));
-    if (!flow_is_plain(m) || r->head_size >= most)
+    if (!flow_is_plain(m) || r->head_size >= most || m->size > FLOW_SMALL)
         return 0;
     left = o->tail->capacity - o->tail->used;
     left = left < most - r->head_size ? left : most - r->head_size;
@@ -377,7 +382,8 @@ int phx__post_flow_put(struct phx__flow_out *o, const struct phx__message *m)
     o->open.box = NULL;
     /* The host's own memory is not copied, nor the bytes of a multicast, which many flows share. */
     if (m->run != 0
-        || (m->size <= FLOW_SMALL && m->multicast == NULL && (body == NULL || body->release == NULL))) {
+        || (m->size <= (body == NULL ? FLOW_COPIED : FLOW_SMALL) && m->multicast == NULL
+            && (body == NULL || body->release == NULL))) {
         err = flow_put_small(o, m);
     } else {
         body = flow_body(o->mem, m);
@@ -428,7 +434,7 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
     return again;
 }
 
-void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
+PHX__APART void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
 {
     o->path.waited = waited;
     o->rto_at = now + PHX__MIN(o->rto - waited, FLOW_RTO_LOOK);
@@ -505,14 +511,15 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
     phx__post_flow_rewind(o);
 }
 
-void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, uint64_t now)
+void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now)
 {
     uint64_t waited = o->path.waited + PHX__MIN(o->rto - o->path.waited, FLOW_RTO_LOOK);
     uint64_t patience = flow_patience(usual);
+    int over = usual > 0 ? patience <= waited : waited == o->rto;
 
-    o->path.asks = patience <= waited && (usual > 0 || waited == o->rto);
-    o->rto = o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
-    phx__post_flow_wait(o, o->path.asks ? 0 : waited, now);
+    o->path.asks = (over && (may || usual > 0)) || (may > 1 && waited >= FLOW_RTO_OLD);
+    o->rto = over || o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
+    phx__post_flow_wait(o, o->path.asks ? 0 : PHX__MIN(waited, o->rto - FLOW_RTO_MIN), now);
 }
 
 struct phx__block *phx__post_flow_question(struct phx__flow_out *o)

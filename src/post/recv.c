@@ -31,8 +31,8 @@
 #define RECV_EARLY_MOST 65536u
 
 /* Memory for a message grows with what has come of it, to this many times that, so that nobody has much set
- * aside for little. Of 1 MiB all is there from the first fragment on; 16 MiB are moved once, when a sixteenth
- * of them is here. */
+ * aside for little. Of 1 MiB all is there from the first fragment on; a larger one, up to 16 MiB, is moved
+ * once, when a sixteenth of it is here. */
 #define RECV_AHEAD 16u
 /* All together have half of cfg.mem_limit, so that others never keep this node from sending, and the last one
  * as much as it needs. Where that is full those of which nothing has come for so long, nor came into a
@@ -203,7 +203,7 @@ PHX__COLD static int recv_make_room(struct phx__post *p, struct phx__flow_in *in
         return 1;
     /* Where both do not fit side by side it has all from the beginning. */
     if (need < size / RECV_AHEAD && phx__mem_has_room_for_mail(p->mem, need * RECV_AHEAD + size))
-        size = need * RECV_AHEAD;
+        size = PHX__MIN(RECV_AHEAD, size / RECV_AHEAD / need) * need;
     if (in->part == NULL && !phx__post_sched_may_bring(p, in, size))
         return 0;
     if (!recv_has_room(p, in, size))

@@ -59,6 +59,8 @@
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
+/* So often one flow asks for all while no round trip was measured, or those that were may be long over. */
+#define SCHED_ASK_EVERY PHX__SECOND
 /* So long after a neighbour that led to others was lost, more than what was sent to it may be: others sent to
  * it, too. A node with few messages under way asks sooner: after 4 times so much for each. */
 #define SCHED_DOUBT (30 * PHX__SECOND)
@@ -786,8 +788,12 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
         /* Without a route silence means nothing. Where a better one waits, it is taken instead of asking. */
-        if (peer->routed && o->sent > o->base)
-            phx__post_flow_silent(o, sched_usual_rtt(p), *p->ops.now);
+        if (peer->routed && o->sent > o->base) {
+            int may = *p->ops.now >= p->asked_at + SCHED_ASK_EVERY;
+            phx__post_flow_silent(o, sched_usual_rtt(p), may ? 1 + p->ops.hears(p->ops.ctx, peer->nbr) : 0,
+                                  *p->ops.now);
+            p->asked_at = o->path.asks ? *p->ops.now : p->asked_at;
+        }
         if (peer->routed && o->path.drains && o->path.asks)
             phx__post_flow_rewind(o);
         phx__post_sched_route(p, peer->node);

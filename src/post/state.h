@@ -48,6 +48,7 @@ struct phx__post_ops {
     int (*held)(phx *ctx, uint32_t node, const struct phx_range *range, struct phx_range *out);
     /* A message waits because nobody holds its name. */
     void (*unheld)(phx *ctx, uint64_t name);
+    int (*hears)(phx *ctx, uint32_t nbr); /* has something come from the neighbour of late? */
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -206,6 +207,7 @@ struct phx__post {
     uint64_t lives; /* of peers, given out since the start */
     uint64_t usual_rtt; /* 0: none was measured yet */
     uint64_t doubt_until; /* see SCHED_DOUBT */
+    uint64_t asked_at;  /* when a flow last asked its target */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */

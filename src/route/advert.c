@@ -424,7 +424,7 @@ static void advert_drop_lapsed(struct phx__route *r)
     for (uint32_t i = 0; i < r->lost.count; i++) {
         struct phx__dest *d = &r->table.at[r->lost.at[i].node];
         if (d->flags & PHX__DEST_LAPSED)
-            r->lost.leftover |= phx__route_table_forget_nbr(&r->table, r->lost.at[i].node) != 0;
+            r->lost.leftover |= phx__route_table_forget_nbr(&r->table, r->lost.at[i].node);
         d->flags &= (uint8_t)~PHX__DEST_LAPSED;
     }
 }
@@ -433,12 +433,12 @@ static void advert_drop_lapsed(struct phx__route *r)
 static void advert_update_each(struct phx__route *r, int all)
 {
     uint32_t urgent = advert_sort_dirty(r);
-    int calm = urgent == 0 && r->delegate != PHX__NONE && !r->rtt.telling;
+    int calm = urgent == 0 && r->delegate != PHX__NONE && !r->rtt.telling, few = !all;
 
     r->pace.look = 0;
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        if (!n->dirty && !n->cut && (!all || (calm && n->adjacent_to_delegate)))
+        if (((n->dirty | n->cut) == 0) & (few | (calm & n->adjacent_to_delegate)))
             continue; /* nothing is news for it */
         advert_update(r, n, urgent);
         r->pace.look |= n->dirty;

@@ -153,16 +153,13 @@ void phx__route_beat_due(struct phx__route *r, uint64_t now)
     for (uint32_t i = 0; r->pace.owed && i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
         uint64_t news = n->claimed ^ r->lost.claimed;
-        int waits;
-        unsigned flags = (n->disagreed == 1 ? PHX__BEAT_REPLY : 0) | (n->shrank ? PHX__BEAT_SHRUNK : 0);
+        unsigned again = n->disagreed == 1, flags = again * PHX__BEAT_REPLY | n->shrank * PHX__BEAT_SHRUNK;
         if (news != last)
             known = phx__route_nbr(r, phx__map_get(&r->ids->places, last = news)) != NULL;
-        waits = n->claimed != 0 && known;
-        if ((news != 0 && !waits) || flags != 0)
+        if ((news != 0 && !(n->claimed != 0 && known)) || flags != 0)
             r->ops.beat(r->ops.ctx, n->node, (int)flags);
         n->shrank = 0;
-        if (n->disagreed == 1)
-            n->disagreed = 2;
+        n->disagreed = (uint8_t)(n->disagreed + again);
     }
     r->pace.owed = 0;
 }

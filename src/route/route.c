@@ -45,12 +45,13 @@
 #define ROUTE_PASSED (ROUTE_ASK_FIRST / 2)
 /* The most requests while no neighbour offers anything. If the destination is not dead, a digest shows it. */
 #define ROUTE_ASKS_BLIND 3u
-/* So many are asked for at once that no neighbour offers: who has a way most often tells it unasked. */
+/* So many are asked for at once that no neighbour offers: who has a way most often tells it unasked. Lost
+ * neighbours beyond are asked for soon: if many died, who notices late would say that it has a way. */
 #define ROUTE_BLIND_MOST 16u
 /* How long a loss may be everybody's: so late may some be to notice it, too. */
 #define ROUTE_LOSS_WAIT PHX__SECOND
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
-#define ROUTE_FORGET (86400 * PHX__SECOND)
+#define ROUTE_FORGET 86400u /* seconds */
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
 
 /* No honest node leaps this far at once (phoenix.h asks for less than 2^32 at each start). Without a limit
@@ -171,7 +172,7 @@ PHX__COLD static void route_settle_loss(struct phx__route *r, struct phx__route_
 
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        if (n->gap.count > 0 || n->neighbourhood != r->neighbourhood)
+        if ((n->gap.count | (n->neighbourhood ^ r->neighbourhood)) != 0)
             route_settle_other(r, n, node);
         else
             n->neighbourhood ^= hash;
@@ -323,7 +324,7 @@ static void route_send_request(struct phx__route *r, uint32_t nbr, uint32_t node
 }
 
 /* Our request is not repeated. Its record goes, unless another node's request was just passed on. */
-static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now)
+PHX__APART static void route_ask_end(struct phx__route *r, struct phx__ask *a, uint64_t now)
 {
     a->at = UINT64_MAX;
     a->asks = 0;
@@ -367,12 +368,12 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
     uint64_t wait = ROUTE_ASK_FIRST << (asks < 8 ? asks : 8);
-    uint32_t turn = h || asks || route_loss(r, node) ? 0 : r->table.ask_count / ROUTE_BLIND_MOST;
+    uint32_t turn = h || asks ? 0 : r->table.ask_count / ROUTE_BLIND_MOST;
 
     if (h != NULL) {
         route_send_request(r, h->nbr, node, want, r->hop_limit);
     } else if (turn > 0) {
-        wait *= turn;
+        wait = d->pos == PHX__TABLE_LOST ? ROUTE_ASK_FIRST / 2 : wait * turn;
     } else if (asks < ROUTE_ASKS_BLIND) {
         route_ask_blind(r, node, want, asks);
     } else {
@@ -896,7 +897,7 @@ PHX__COLD void phx__route_forget(struct phx__route *r, uint32_t node)
 
 uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
 {
-    uint32_t i;
+    uint32_t second = (uint32_t)(now / PHX__SECOND), first = second; /* that the longest lost was lost in */
 
     phx__route_plan(r, now + ROUTE_FORGET_LOOK);
     route_rise(r, now);
@@ -905,17 +906,19 @@ uint32_t phx__route_chores(struct phx__route *r, uint64_t now)
     if (now < r->pace.forget_at)
         return PHX__NONE;
     r->mem->looks += r->table.capacity;
-    for (i = 1; i < r->table.capacity; i++)
-        if (now / PHX__SECOND > r->table.at[i].since + ROUTE_FORGET / PHX__SECOND
-            && r->ids->used[i] == PHX__ID_USED && phx__route_is_forgettable(r, i))
-            break;
-    if (i >= r->table.capacity) {
-        r->pace.forget_at = now + ROUTE_FORGET_LOOK;
-        return PHX__NONE;
+    for (uint32_t i = 1; i < r->table.capacity; i++) {
+        const struct phx__dest *d = &r->table.at[i];
+        if (d->hops != PHX__UNREACHABLE || r->ids->used[i] != PHX__ID_USED)
+            continue;
+        first = PHX__MIN(first, d->since);
+        if (second <= d->since + ROUTE_FORGET || !phx__route_is_forgettable(r, i))
+            continue;
+        phx__route_forget(r, i);
+        phx__route_plan(r, now);
+        return i;
     }
-    phx__route_forget(r, i);
-    phx__route_plan(r, now);
-    return i;
+    r->pace.forget_at = PHX__MAX((first + 1 + ROUTE_FORGET) * PHX__SECOND, now + ROUTE_FORGET_LOOK);
+    return PHX__NONE;
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */

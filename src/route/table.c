@@ -89,6 +89,7 @@ static uint32_t table_capacity(uint32_t need)
 
 void phx__route_table_unadvertise(struct phx__route_table *t, struct phx__dest *d)
 {
+    t->told_count -= d->advertised != NULL;
     if (d->advertised != NULL)
         phx__mem_put(t->mem, d->advertised, table_runs_size(d->advertised->capacity));
     d->advertised = NULL;
@@ -287,6 +288,7 @@ static int table_fit_runs(struct phx__route_table *t, struct phx__dest *d, uint3
                            table_runs_size(table_capacity(need)));
     if (runs == NULL)
         return need <= had ? 0 : PHX_ENOMEM;
+    t->told_count += had == 0;
     runs->capacity = table_capacity(need);
     d->advertised = runs;
     return 0;
@@ -335,12 +337,16 @@ int phx__route_table_advertise(struct phx__route_table *t, struct phx__dest *d, 
 
 PHX__COLD int phx__route_table_forget_nbr(struct phx__route_table *t, uint32_t nbr)
 {
+    uint32_t left = t->told_count; /* in a mesh that is only ourselves, who stand first */
     int err = 0;
 
-    t->mem->looks += t->live_count;
-    for (uint32_t v = 0, i = 0; i < t->live_count; i++, v = t->at[v].live)
-        if (t->at[v].advertised != NULL && phx__route_table_advertise(t, &t->at[v], nbr, NULL) != 0)
-            err = PHX_ENOMEM;
+    for (struct phx__dest *d = t->at; left > 0; d = &t->at[d->live]) {
+        t->mem->looks++;
+        if (d->advertised == NULL)
+            continue;
+        left--;
+        err |= phx__route_table_advertise(t, d, nbr, NULL);
+    }
     return err;
 }
 

@@ -94,6 +94,7 @@ struct phx__route_table {
     uint32_t capacity;
     /* The ring of the living, from ourselves on: to others is no way, nor is anything kept by neighbour. */
     uint32_t live_count, live_last;
+    uint32_t told_count; /* of how many something was advertised */
     struct phx__ask *asks; /* in no order */
     uint32_t ask_count, ask_capacity;
 };

@@ -95,13 +95,6 @@ int phx__wire_close(const struct phx__reader *r)
     return r->bad || r->left != 0 ? PHX_EPROTO : 0;
 }
 
-PHX__COLD static void wire_put_zeros(struct phx__writer *w)
-{
-    const uint8_t zeros[PHX__PAD] = { 0 };
-
-    phx__buf_put_bytes(w, zeros, sizeof zeros);
-}
-
 PHX__COLD static void wire_get_zeros(struct phx__reader *r)
 {
     const uint8_t *p = phx__buf_get_bytes(r, PHX__PAD);
@@ -118,7 +111,7 @@ void phx__wire_put_fields(struct phx__writer *w, const struct phx__field *f, siz
         case 1: phx__buf_put_u8(w, *(const uint8_t *)at); break;
         case 2: phx__buf_put_u16(w, *(const uint16_t *)at); break;
         case PHX__ERROR: phx__buf_put_u16(w, (uint16_t)-*(const int *)at); break;
-        case PHX__ZEROS: wire_put_zeros(w); break;
+        case PHX__ZEROS: phx__buf_put_bytes(w, (const uint8_t[PHX__PAD]){ 0 }, PHX__PAD); break;
         case 4: phx__buf_put_u32(w, *(const uint32_t *)at); break;
         case 8: phx__buf_put_u64(w, *(const uint64_t *)at); break;
         default:

@@ -83,6 +83,7 @@ struct world {
     uint64_t emitted, link[NODES][NODES]; /* frames */
     size_t emitted_to[NODES];
     int frozen; /* wires deliver nothing */
+    int hears;  /* next hops give signs of life */
     uint32_t unheld; /* how often was it said that nobody holds a name? */
     struct {
         int count, result, asked; /* asked: with name `to` and this tag, which the outcome repeats */
@@ -172,6 +173,12 @@ static inline int op_leads(phx *ctx, uint32_t node, uint32_t nbr, uint32_t gener
 
     return target < NODES && hop < NODES && n->w->wire[n->self][hop].generation == generation
            && (hop == target || n->w->node[hop].hop[target] >= 0);
+}
+
+static inline int op_hears(phx *ctx, uint32_t nbr)
+{
+    (void)nbr;
+    return ((struct node *)(void *)ctx)->w->hears;
 }
 
 static inline int op_random(phx *ctx, void *out, size_t size)
@@ -615,6 +622,7 @@ static inline int begin_node(struct world *w, int i, const struct phx__post_limi
     ops.unheld = op_unheld;
     ops.calls = op_calls;
     ops.leads = op_leads;
+    ops.hears = op_hears;
     return phx__post_init(&n->post, &n->mem, &n->ids, &n->timers, limits, &ops);
 }
 

@@ -187,6 +187,37 @@ static void test_rumour(void)
     rig_free(&r);
 }
 
+static void test_rumour_waited(void)
+{
+    /* Goal: what waited while we were stopped is no answer to a question. Method: after a stall the rumour is
+     * read first, then the last word of the dead; and the same with one that has announced a pause. */
+    struct rig r;
+    uint32_t node;
+    uint64_t woke;
+
+    rig_init_monitors(&r, 2);
+    for (node = 0; node < 2; node++) {
+        phx__detect_reachable(&r.d, node, 1, 0, r.now);
+        phx__detect_link_up(&r.d, node, r.now);
+    }
+    rig_run(&r, r.now + SECOND);
+    woke = r.now += 10 * SECOND;
+    r.count = 0;
+    phx__detect_step(&r.d, woke);
+    for (node = 0; node < 2; node++) {
+        phx__detect_rumour(&r.d, node, 9, woke);
+        phx__detect_heartbeat(&r.d, node, INSURANCE, node == 1, 0, woke);
+    }
+    ok(rig_events(&r, 'a') == 0, "nobody is asked before all is read");
+    rig_run(&r, woke + TIMEOUT / 2 - 1);
+    ok(rig_events(&r, 'a') == 1 && rig_last(&r, 'a')->node == 0 && rig_last(&r, 'a')->at <= woke + MS,
+       "then one is asked, at once");
+    ok(rig_events(&r, 'x') == 0, "and has its time");
+    rig_run(&r, woke + TIMEOUT);
+    ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->node == 0 && r.fired < 20, "the dead is given up");
+    rig_free(&r);
+}
+
 static void test_probe(void)
 {
     /* Goal: before a node fails others are asked, twice, and an answer puts the failure off. Method: one
@@ -500,6 +531,7 @@ int main(void)
     test_suspicion();
     test_accuser();
     test_rumour();
+    test_rumour_waited();
     test_probe();
     test_stall();
     test_starved();

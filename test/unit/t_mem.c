@@ -172,30 +172,29 @@ static void test_mail_leaves_room(void)
     size_t size, taken, refused = 0, short_of = 0;
     void *p, *base;
 
-    phx__mem_init(&m, &alloc, 149795); /* an eighth of it leaves 131,071 */
-    ok(phx__mem_has_room_for_mail(&m, 131071 - 128) && !phx__mem_has_room_for_mail(&m, 131072 - 128),
+    phx__mem_init(&m, &alloc, 37448); /* an eighth of it leaves 32,767 */
+    ok(phx__mem_has_room_for_mail(&m, 32767 - 128) && !phx__mem_has_room_for_mail(&m, 32768 - 128),
        "128 bytes of head make a block large");
     phx__mem_init(&m, &alloc, limit);
     base = phx__mem_get(&m, 100000); /* so that what is left is no round number */
-    for (size = 60000; size < limit; size += 997) {
+    for (size = 20000; size < limit; size += 997) {
         if (!phx__mem_has_room_for_mail(&m, size)) {
             refused++;
             continue;
         }
         taken = size + 100;
         p = phx__mem_get_large(&m, taken);
-        short_of += p == NULL || (size >= 131072 && !phx__mem_has_room(&m, limit / 8));
+        short_of += p == NULL || (size >= 32768 && !phx__mem_has_room(&m, limit / 8));
         phx__mem_put_large(&m, p, taken);
     }
     phx__mem_put(&m, base, 100000);
     ok(short_of == 0, "%d sizes left less than an eighth", (int)short_of);
-    ok(refused > 0 && refused < 1000, "%d of 4142 were refused", (int)refused);
+    ok(refused > 0 && refused < 1000, "%d of 4187 were refused", (int)refused);
     ok(m.used == 0 && test_heap_is_clean(&heap), "clean at the end");
 }
 
-/* Goal: large blocks are rounded up and kept for the next of their size, up to spare_most and
- * eight of them; they are counted as large, and make room when there is no other. Method: each
- * count after each step. */
+/* Goal: large blocks are rounded up and kept for the next of their size, up to spare_most; they are counted
+ * as large, and make room when there is no other. Method: each count after each step. */
 static void test_large(void)
 {
     struct test_heap heap = { 0 };
@@ -205,9 +204,9 @@ static void test_large(void)
 
     phx__mem_init(&m, &alloc, 0);
     m.spare_most = (size_t)4 << 20;
-    a = phx__mem_get_large(&m, 131071);
-    ok(m.used == 131071 && m.large == 131071, "one byte below 128 KiB is not rounded");
-    phx__mem_put_large(&m, a, 131071);
+    a = phx__mem_get_large(&m, 32767);
+    ok(m.used == 32767 && m.large == 32767, "one byte below 32 KiB is not rounded");
+    phx__mem_put_large(&m, a, 32767);
     ok(m.used == 0 && m.large == 0 && m.spare_bytes == 0, "nor kept");
     a = phx__mem_get_large(&m, 131072);
     b = phx__mem_get_large(&m, 200000);
@@ -308,25 +307,39 @@ static void test_ring(void)
     ok(test_heap_is_clean(&heap), "clean at the end");
 }
 
-/* Goal: eight large blocks are kept, and a ninth goes back. */
+/* Goal: as many are kept as spare_most has room for, those not used for longest go first, and a size that
+ * takes turns with others is found. */
 static void test_spares(void)
 {
     struct test_heap heap = { 0 };
     struct phx_alloc alloc = { test_alloc, &heap };
     struct phx__mem m;
-    void *p[9];
+    void *p[100];
     int i;
 
     phx__mem_init(&m, &alloc, 0);
-    m.spare_most = (size_t)4 << 20;
-    for (i = 0; i < 9; i++)
-        p[i] = phx__mem_get_large(&m, 131072);
+    m.spare_most = 100 * 32768;
+    for (i = 0; i < 100; i++)
+        p[i] = phx__mem_get_large(&m, 32768);
+    for (i = 0; i < 100; i++)
+        phx__mem_put_large(&m, p[i], 32768);
+    ok(m.spare_bytes == 100 * 32768 && m.large == m.spare_bytes && heap.blocks == 100, "a hundred are kept");
+    for (i = 0; i < 60; i++)
+        p[i] = phx__mem_get_large(&m, 32768);
+    ok(heap.calls == 100 && m.spare_bytes == 40 * 32768, "and used again, without a call");
+    for (i = 0; i < 60; i++)
+        phx__mem_put_large(&m, p[i], 32768);
+    phx__mem_drop_spares(&m, 100);
+    ok(m.spare_bytes == 60 * 32768 && heap.blocks == 60, "those that were not used go");
     for (i = 0; i < 8; i++)
-        phx__mem_put_large(&m, p[i], 131072);
-    ok(m.spare_bytes == 8 * 131072 && heap.blocks == 9, "eight are kept");
-    phx__mem_put_large(&m, p[8], 131072);
-    ok(m.spare_bytes == 8 * 131072 && m.large == m.spare_bytes && heap.blocks == 8, "the ninth is not");
+        p[i] = phx__mem_get_large(&m, 36864 + 4096 * (size_t)i);
+    for (i = 0; i < 8; i++)
+        phx__mem_put_large(&m, p[i], 36864 + 4096 * (size_t)i);
+    p[0] = phx__mem_get_large(&m, 36864);
+    ok(heap.blocks == 68 && heap.calls == 108, "the eighth of as many sizes is found");
+    phx__mem_put_large(&m, p[0], 36864);
     m.spare_most = 8 * 131072;
+    phx__mem_drop_spares(&m, UINT64_MAX);
     p[0] = phx__mem_get_large(&m, 262144);
     phx__mem_put_large(&m, p[0], 262144);
     ok(m.spare_bytes == 262144 && heap.blocks == 1, "a size for which there is no room replaces the others");

@@ -372,17 +372,19 @@ static void test_post_times(void)
 
 static void test_small(void)
 {
-    /* Goal: a message of 4 KiB is copied behind its head, a larger one is not. */
+    /* Goal: a message of 60 KiB is copied behind its head, a larger one is not, nor one that has a block. */
     struct world *w = world_new(1, NULL);
     struct node *n = &w->node[0];
     struct phx__flow_out *o;
 
     all_see(w, 4, 1);
     w->frozen = 1;
-    check(send_size(n, 4, 4096, 1, 0, 0) == 0 && send_size(n, 4, 4097, 2, 0, 0) == 0, "sent");
+    check(send_size(n, 4, 61440, 1, 0, 0) == 0 && send_size(n, 4, 61441, 2, 0, 0) == 0, "sent");
+    check(send_size(n, 4, 4097, 3, 0, 1) == 0, "the host's own memory");
     o = &peer_of(w, 0, 1)->out;
-    ok(o->count == 2 && phx__post_flow_at(o, 0)->body == NULL && phx__post_flow_at(o, 1)->body != NULL,
-       "4,096 and 4,097 bytes");
+    ok(o->count == 3 && phx__post_flow_at(o, 0)->body == NULL && phx__post_flow_at(o, 1)->body != NULL
+           && phx__post_flow_at(o, 2)->body != NULL,
+       "61,440 and 61,441 bytes");
     w->frozen = 0;
     ok(settle(w) && no_errors(w) && world_free(w), "all is well");
 }

@@ -114,8 +114,8 @@ static void test_grown_tables(void)
     void *tables;
 
     check(send_size(n, BIG, 3u << 20, 1, 0, 0) == 0, "sent");
-    turn(w, 4, 1u << 20);
-    turn(w, 4, 1u << 20);
+    turn(w, 1, 1u << 20);
+    turn(w, 1, 1u << 20);
     tables = phx__mem_get(&to->mem, 9u << 19);
     check(tables != NULL, "memory");
     check(send_size(&w->node[1], SMALL, 10, 2, 0, 0) == 0, "sent");
@@ -270,7 +270,7 @@ static void test_little(void)
 static void test_little_room(void)
 {
     /* Goal: such messages keep no honest one away, whatever mem_limit is. Method: the same with 64 KiB, which
-     * books 1 MiB each, by one neighbour and by two, and then an honest message of 3 MiB. */
+     * books 256 KiB each, by one neighbour and by two, and then an honest message of 3 MiB. */
     int neighbours, i;
 
     for (neighbours = 1; neighbours <= 2; neighbours++) {
@@ -279,7 +279,7 @@ static void test_little_room(void)
 
         for (i = 0; i < 40; i++)
             begin_message(w, i, i % neighbours == 0 ? 1 : 3, BIG, PHX__FRAGMENT, 4u << 20);
-        ok(n->post.recv.bytes == (size_t)neighbours << 20, "%d neighbours: %u bytes, one message each",
+        ok(n->post.recv.bytes == (size_t)neighbours << 18, "%d neighbours: %u bytes, one message each",
            neighbours, (unsigned)n->post.recv.bytes);
         check(send_size(&w->node[0], SMALL, 3u << 20, 1, 0, 0) == 0, "sent");
         turns(w, 2000, 1000);
@@ -362,10 +362,10 @@ static void test_large_beside(void)
             begin_message(w, i, 1, BIG, PHX__FRAGMENT, 4u << 20);
         for (i = 0; i < 4; i++)
             begin_message(w, 10 + i, 1, SMALL, 50000, 100000);
-        small = n->post.recv.bytes - (order == 0 ? (size_t)1 << 20 : 0);
+        small = n->post.recv.bytes - (order == 0 ? (size_t)1 << 18 : 0);
         for (i = 0; i < 2 && order == 1; i++)
             begin_message(w, i, 1, BIG, PHX__FRAGMENT, 4u << 20);
-        ok(small == 200000 && n->post.recv.bytes == small + (1u << 20), "a large one and small ones: %u, %u",
+        ok(small == 200000 && n->post.recv.bytes == small + (1u << 18), "a large one and small ones: %u, %u",
            (unsigned)small, (unsigned)n->post.recv.bytes);
         turns(w, 130, PHX__SECOND);
         ok(n->post.recv.bytes == 0 && world_free(w), "given up after a while");

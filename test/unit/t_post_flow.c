@@ -136,6 +136,54 @@ static void test_transit_memory(void)
 
 /* ---- Losses */
 
+static void test_overload_ends(void)
+{
+    /* Goal: what an overload has lost is asked for soon after it, by a flow that knows only how long all took
+     * then, if the next hop is alive. Method: a round trip of 8 s, then 45 s in which all is lost. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    uint64_t before;
+
+    all_see(w, 3, 2);
+    check(send_size(n, 3, 10, 1, 0, 0) == 0 && settle(w), "sent");
+    n->post.usual_rtt = peer_of(w, 0, 2)->out.rtt.smoothed = 8 * PHX__SECOND;
+    w->loss = 1000;
+    before = w->emitted;
+    check(send_size(n, 3, 10, 2, 0, 0) == 0, "sent");
+    turns(w, 200, 100000);
+    ok(w->emitted == before + 1, "not while nothing is heard");
+    w->hears = 1;
+    turns(w, 250, 100000);
+    ok(w->emitted > before + 2 && w->emitted < before + 6, "now and then while all is lost");
+    w->loss = 0;
+    turns(w, 85, 100000);
+    ok(all_arrived(w) && n->post.counters.retransmitted == 1, "then it comes");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_one_asks(void)
+{
+    /* Goal: while no round trip was measured one flow a second asks for all. Method: two targets, and all
+     * waits. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+
+    all_see(w, 3, 2);
+    all_see(w, 4, 1);
+    w->frozen = 1;
+    check(send_size(n, 3, 10, 1, 0, 0) == 0 && send_size(n, 4, 10, 2, 0, 0) == 0, "sent");
+    turns(w, 15, 100000);
+    ok(w->emitted == 2 + 1, "one asks after a second");
+    turns(w, 10, 100000);
+    ok(w->emitted == 2 + 2, "the other one a second later");
+    turns(w, 1200, 100000);
+    ok(w->emitted > 8 && w->emitted < 20, "both ever more rarely");
+    w->frozen = 0;
+    ok(settle(w) && all_arrived(w) && n->post.counters.retransmitted == 0, "all comes, nothing twice");
+    ok(n->post.usual_rtt > 100 * PHX__SECOND, "and how long it took is known");
+    ok(world_free(w), "no byte leaked");
+}
+
 static void test_backstop(void)
 {
     /* Goal: what nobody tells us is lost comes after a time-out, which grows; gaps are answered at
@@ -686,6 +734,8 @@ int main(void)
 {
     test_transit();
     test_transit_memory();
+    test_overload_ends();
+    test_one_asks();
     test_backstop();
     test_queueing();
     test_comes_back();

@@ -348,7 +348,8 @@ static void bench(void)
     for (i = 0; i < 2; i++) {
         struct phx__post_ops ops = { NULL, &now, bench_owner, &version, bench_next, bench_ack,
                                      bench_random, bench_message, op_done, op_writable, op_wants, op_segment,
-                                     op_member, NULL, NULL, op_lost, op_calls, op_leads, NULL, op_unheld };
+                                     op_member, NULL, NULL, op_lost, op_calls, op_leads, NULL, op_unheld,
+                                     op_hears };
         struct phx_id id;
         uint32_t index;
 

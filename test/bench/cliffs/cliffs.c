@@ -423,6 +423,28 @@ static double death_work(uint32_t nodes)
     return mesh_of(nodes, DEATH)->work;
 }
 
+/* Two die at once: what all others tell, for each dead and survivor. */
+static double two_deaths(uint32_t nodes)
+{
+    struct phx_config cfg;
+    struct net n;
+    double entries = 0;
+
+    net_config(&cfg);
+    net_mesh(&n, &cfg, nodes, 0);
+    net_run(&n, 60 * SECOND);
+    for (uint32_t i = 0; i + 2 < nodes; i++)
+        entries -= (double)net_stats(&n.spots[i]).entries_out;
+    net_crash(&n, nodes - 2);
+    net_crash(&n, nodes - 1);
+    net_run(&n, 10 * SECOND);
+    n.count = nodes - 2;
+    for (uint32_t i = 0; i < n.count; i++)
+        entries += (double)net_stats(&n.spots[i]).entries_out;
+    net_free(&n);
+    return entries / 2 / (nodes - 2);
+}
+
 /* ---- Messages ----------------------------------------------------------------------------------- */
 
 struct turns {
@@ -632,6 +654,92 @@ static double waiters(uint32_t names)
     return calls / names;
 }
 
+/* What messages of one size cost both ends, once as many have gone before. */
+struct stream {
+    uint32_t size;
+    size_t window;
+    int lone; /* each is sent when the one before has arrived */
+    double moved, allocs, calls;
+};
+
+static void stream_sum(const struct net *n, struct stream *t, double sign)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        t->allocs += sign * (double)net_allocs(n, &n->spots[i]);
+        t->calls += sign * (double)net_stats(&n->spots[i]).os_calls;
+    }
+    t->moved += sign * (double)net_moved();
+}
+
+static void stream_send(struct net *n, const struct stream *t, uint32_t messages)
+{
+    static const char message[1u << 24];
+    uint32_t i = 0;
+    int err = 0;
+
+    n->spots[0].messages = 0;
+    for (uint32_t tries = 0; n->spots[0].messages < messages; tries++) {
+        for (; i < messages && err == 0 && (!t->lone || n->spots[0].messages == i); i += err == 0)
+            if ((err = phx_send(n->spots[1].p, 1, 1, 0, message, t->size)) != PHX_EAGAIN)
+                net_must(err, "phx_send");
+        err = 0;
+        net_touch(n, &n->spots[1]);
+        net_run(n, MS);
+        if (tries > 100000)
+            net_die("not all messages came");
+    }
+    net_run(n, 20 * MS);
+}
+
+static struct stream stream_of(uint32_t size, size_t window, int lone)
+{
+    uint32_t messages = (small ? 16u : 64u) + (1u << (small ? 22 : 24)) / size;
+    struct stream t = { size, window, lone, 0, 0, 0 };
+    struct phx_config cfg;
+    struct net n;
+
+    net_config(&cfg);
+    cfg.window = window;
+    net_mesh(&n, &cfg, 2, 0);
+    assume_all(&n);
+    for (int i = 0; i < 2; i++) /* what is needed once is there after the first */
+        stream_send(&n, &t, messages);
+    stream_sum(&n, &t, -1);
+    stream_send(&n, &t, messages);
+    stream_sum(&n, &t, 1);
+    net_free(&n);
+    t.moved /= (double)messages * size;
+    t.allocs /= messages;
+    t.calls /= messages;
+    return t;
+}
+
+static double moved_lone(uint32_t size)
+{
+    return stream_of(size, 4u << 20, 1).moved;
+}
+
+static double moved_narrow(uint32_t size)
+{
+    return stream_of(size, 65536, 0).moved;
+}
+
+static double allocs_lone(uint32_t size)
+{
+    return stream_of(size, 4u << 20, 1).allocs;
+}
+
+static double allocs_stream(uint32_t size)
+{
+    return stream_of(size, 4u << 20, 0).allocs;
+}
+
+/* Calls for 1 MiB through a window of so many KiB. */
+static double calls_window(uint32_t kib)
+{
+    return stream_of(1u << 20, (size_t)kib << 10, 0).calls;
+}
+
 /* ---- Rows --------------------------------------------------------------------------------------- */
 
 struct row {
@@ -665,6 +773,8 @@ static const struct row rows[] = {
       { 50, 75, 100, 200 }, { 10, 20, 30, 40 }, 0, 8 },
     { "work of each of a mesh for one death", death_work,
       { 50, 75, 100, 200 }, { 10, 20, 30, 40 }, 1, 1.5 },
+    { "entries told in a mesh for each of two dead and each survivor", two_deaths,
+      { 50, 100, 200, 400 }, { 10, 20, 30, 40 }, 0, 2 },
     { "bytes of a message in turn to names of one node", turn_bytes,
       { 1, 2, 1000, 100000 }, { 1, 2, 100, 10000 }, 0, 20 },
     { "work of a message in turn to names of one node", turn_work,
@@ -689,6 +799,16 @@ static const struct row rows[] = {
       { 40, 4000, 40000, 200000 }, { 40, 400, 4000, 20000 }, 1, 2 },
     { "calls of on_writable for a name that waits", waiters,
       { 2000, 3000, 10000, 30000 }, { 2000, 3000, 5000, 8000 }, 0, 2 },
+    { "bytes moved beside those of a lone message, by size", moved_lone,
+      { 65537, 131072, 1100000, 16777216 }, { 65537, 131072, 262144, 1100000 }, 0, 1.1 },
+    { "the same in a stream through 64 KiB of window", moved_narrow,
+      { 65537, 131072, 1100000, 16777216 }, { 65537, 131072, 262144, 1100000 }, 0, 1.1 },
+    { "allocations of a lone message, by size", allocs_lone,
+      { 5000, 60000, 100000, 1100000 }, { 5000, 60000, 100000, 262144 }, 0, 0.01 },
+    { "allocations of a message in a stream, by size", allocs_stream,
+      { 5000, 16384, 100000, 1048576 }, { 5000, 16384, 100000, 262144 }, 0, 0.1 },
+    { "calls of both ends for 1 MiB, by KiB of window", calls_window,
+      { 64, 256, 1024, 4096 }, { 64, 256, 1024, 4096 }, 0, 80 },
     { "phx_hand of many, each", hand_over,
       { 10, 30, 100, 1000 }, { 10, 30, 100, 1000 }, 1, 2 },
 };
@@ -730,5 +850,5 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strstr(rows[i].name, word) != NULL)
             bad |= row_bar(&rows[i]);
-    return bad;
+    return bad ? 3 : 0; /* a compiler or a network that fails says 1 */
 }
