@@ -27,8 +27,10 @@
  * so many take on two cores: 12 ms in all for 100, 42 ms for 200. */
 #define START_LULL_US (2 * PHX__MS)
 #define START_LULL_PAIR_US UINT64_C(1)
-#define START_LULL_MOST_US PHX__SECOND
+#define START_LULL_MOST_US (200 * PHX__MS)
+/* While messages are under way it is looked for less and less often: after an eighth of the time so far. */
 #define START_LULL_SHARE 8u
+#define START_LULL_BUSY_US PHX__SECOND
 /* A dial without an answer for this long takes no processor: it has met a firewall, as most do that a site
  * dials in another one, or a long way, and does not count until it is answered. Nor does one that was
  * answered and is no link long after: that process is stopped, or has very much to do. */
@@ -69,11 +71,11 @@ static uint64_t start_window_at(const struct phx__dial_start *s, const struct ph
 PHX__COLD uint64_t phx__dial_start_room_at(struct phx__dial_start *s, const struct phx__dial_slots *slots,
                                            uint32_t known, int busy, uint64_t now)
 {
-    uint64_t lull = START_LULL_US + START_LULL_PAIR_US * known * known, turn;
+    uint64_t lull = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_MOST_US), turn;
 
     s->calm_at = busy ? s->calm_at : now;
     s->news_at = busy ? now : s->news_at;
-    lull = PHX__MIN(PHX__MAX(lull, (s->news_at - s->calm_at) / START_LULL_SHARE), START_LULL_MOST_US);
+    lull = PHX__MAX(lull, PHX__MIN((now - s->calm_at) / START_LULL_SHARE, START_LULL_BUSY_US));
     turn = PHX__MIN(s->began_at + known * START_EACH_US, s->news_at + lull);
     turn = PHX__MAX(turn, s->rest_until);
     return now < turn ? turn : start_window_at(s, slots, now);

@@ -243,14 +243,15 @@ static void test_start_window(void)
 
 static void test_start_rest(void)
 {
-    /* Goal: after a slow link a node leaves the processors to others for 16 times what it took, 4 s at most. */
+    /* Goal: after a slow link a node leaves the processors to others for 16 times what it took, but for 4 s
+     * at most. */
     const uint64_t slow = 2 * 5 * MS + 20 * MS + 1;
     const struct phx__dial_slots none = { .count = 0 };
     struct phx__dial_start s;
 
     phx__dial_start_init(&s);
     phx__dial_start_learn(&s, 5 * MS, 64, SECOND);
-    ok(phx__dial_start_room_at(&s, &none, 1, 0, 2 * SECOND) == 2 * SECOND, "after a quick one the next begins");
+    ok(phx__dial_start_room_at(&s, &none, 1, 0, 2 * SECOND) == 2 * SECOND, "none after a quick one");
     phx__dial_start_learn(&s, slow, 64, 2 * SECOND);
     ok(phx__dial_start_room_at(&s, &none, 1, 0, 2 * SECOND) == 2 * SECOND + 16 * slow,
        "a slow one is followed by a rest");
@@ -258,9 +259,31 @@ static void test_start_rest(void)
     ok(phx__dial_start_room_at(&s, &none, 1, 0, 2 * SECOND) == 6 * SECOND, "of 4 s at most");
 }
 
+static void test_start_wakes(void)
+{
+    /* Goal: those that wait for their turn do not wake the node one by one, and while messages are under way
+     * it looks for their end less and less often. Method: 60 nodes are known, many of which are the other
+     * side's to dial first, and there are messages all the time. */
+    struct rig *r = rig_new(100, 64, 51);
+    uint32_t i, wakes = 0;
+    uint64_t end;
+
+    r->d.limits.start_above = 8;
+    r->d.listening = 1;
+    r->busy = 1;
+    for (i = 0; i < 60; i++)
+        (void)rig_reached(r);
+    for (end = r->now + 4 * SECOND; phx__timer_next(&r->timers) <= end; wakes++)
+        rig_run(r, PHX__MAX(phx__timer_next(&r->timers), r->now));
+    ok(r->dials >= 20, "it dials all the time: %u", r->dials);
+    ok(wakes < 3 * r->dials, "and wakes up for little else: %u times for %u dials", wakes, r->dials);
+    rig_free(r);
+}
+
 int main(void)
 {
     test_start_rest();
+    test_start_wakes();
     test_start();
     test_start_firewalls();
     test_start_stuck();
