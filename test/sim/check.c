@@ -648,6 +648,11 @@ uint32_t check_holders(struct check *c, uint64_t name, uint32_t *holder)
     return count;
 }
 
+size_t check_spare_bytes(const phx *p)
+{
+    return p->mem.spare_bytes;
+}
+
 size_t check_dead_bytes(const struct check *c, uint32_t host)
 {
     return c->views[host].p ? dead_bytes(c->views[host].p, 0, 0) : 0;

@@ -113,6 +113,8 @@ uint32_t check_holders(struct check *c, uint64_t name, uint32_t *holder);
 
 /* Bytes that the process keeps of nodes that are dead or were only heard of. */
 size_t check_dead_bytes(const struct check *c, uint32_t host);
+/* Bytes of blocks that it keeps for its next messages, and gives back when they are idle. */
+size_t check_spare_bytes(const phx *p);
 
 /* The library's SHA-256, and its HMAC with no key, for who makes frames by hand. */
 void check_sha(const void *data, size_t size, unsigned char out[32]);

@@ -10,7 +10,8 @@
  *   late       99 of 100 messages sent meanwhile take at most 1 s
  *   log        at most 20 lines in a second, and one that counts the rest
  *   after      5 s after the liar has gone 99 of 100 take no longer than before it came, memory but what is
- *              kept of the dead is as it was, and everybody, a newcomer too, talks with everybody
+ *              kept of the dead, or for the next messages, is as it was, and everybody, a newcomer too, talks
+ *              with everybody
  *
  * Processor time does not pass in the simulated world of itself, and many of these lies aim at it. So an
  * honest node takes no step for as long as its last one would have lasted: CALL_NS for each call of struct
@@ -181,6 +182,7 @@ static void stepped(void *ctx, uint32_t host)
     struct sim *s = ctx;
     struct world_host *h = &s->w->hosts[host];
     struct phx_stats st;
+    size_t used;
     uint64_t ns;
 
     if (host < HOSTS && s->nodes[host].p) {
@@ -191,8 +193,9 @@ static void stepped(void *ctx, uint32_t host)
             rig.longest = ns;
         if (s->w->now + ns / 1000 > h->stalled_until)
             h->stalled_until = s->w->now + ns / 1000;
-        if (h->mem_used > rig.memory[host])
-            rig.memory[host] = h->mem_used;
+        used = h->mem_used - check_spare_bytes(s->nodes[host].p);
+        if (used > rig.memory[host])
+            rig.memory[host] = used;
     }
     blocks = 0;
 }
