@@ -16,7 +16,7 @@
  * callback may push to the very queue that is being emptied. */
 #include "base/buf.h"
 
-#define BUF_TAIL_FIRST 4096u
+#define BUF_TAIL_FIRST 256u
 
 /* ---- Reader */
 
