@@ -369,10 +369,12 @@ PHX_PRIVATE struct phx__block *phx__buf_block_new(struct phx__mem *mem, size_t c
 PHX_PRIVATE struct phx__block *phx__buf_block_wrap(struct phx__mem *mem, const void *data, size_t size,
                                                    void (*release)(const void *, size_t, void *), void *arg);
 PHX_PRIVATE struct phx__block *phx__buf_block_hold(struct phx__block *b);
-/* *tail, or a new block in its place, with `need` bytes free at its end. NULL: no memory. The first is small,
- * and the next ones are larger, up to `most`: who uses little keeps little. */
+#define PHX__TAIL_FIRST 4096u
+/* *tail, or a new block in its place, with `need` bytes free at its end. NULL: no memory. The first one has
+ * `first` bytes, the next PHX__TAIL_FIRST, and each other twice as many, up to `most`: who uses little keeps
+ * little. */
 PHX_PRIVATE struct phx__block *phx__buf_block_tail(struct phx__mem *mem, struct phx__block **tail,
-                                                   size_t need, size_t most);
+                                                   size_t need, size_t first, size_t most);
 /* What it is there for is over, whoever holds it still: used becomes capacity, and the host's bytes are
  * released now. */
 PHX_PRIVATE void phx__buf_block_retire(struct phx__block *b);
@@ -4235,7 +4237,7 @@ void phx__ring_add(struct phx__ring *head, struct phx__ring *r)
  * arrays is idle, and pushing n items copies at most 9n. */
 #define MEM_MANY_ITEMS 256u
 
-#define MEM_RING_FIRST 2u
+#define MEM_RING_FIRST 8u
 /* The last doubling ends here, so sizes never wrap. */
 #define MEM_RING_MOST ((uint32_t)1 << 31)
 
@@ -5112,8 +5114,6 @@ int phx__sha_equal(const uint8_t a[32], const uint8_t b[32])
  * callback may push to the very queue that is being emptied. */
 /* include "base/buf.h" */
 
-#define BUF_TAIL_FIRST 256u
-
 /* ---- Reader */
 
 void phx__buf_reader_init(struct phx__reader *r, const void *data, size_t size)
@@ -5392,10 +5392,10 @@ void phx__buf_place_drop(struct phx__place *p)
 }
 
 struct phx__block *phx__buf_block_tail(struct phx__mem *mem, struct phx__block **tail, size_t need,
-                                       size_t most)
+                                       size_t first, size_t most)
 {
     struct phx__block *b = *tail;
-    size_t size = PHX__MIN(b == NULL ? BUF_TAIL_FIRST : 2 * b->capacity, most);
+    size_t size = PHX__MIN(b == NULL ? first : PHX__MAX(2 * b->capacity, PHX__TAIL_FIRST), most);
 
     if (b != NULL && b->refs == 1)
         b->used = 0; /* nobody needs what is in it any more */
@@ -9250,7 +9250,7 @@ PHX__APART int phx__link_out_control(struct phx__link_set *s, struct phx__link *
         return PHX_ERESET;
     if (l->out.control.bytes + l->out.news.bytes > OUT_CONTROL_MAX + s->table)
         return PHX_ENOMEM;
-    if ((b = phx__buf_block_tail(s->mem, &l->out.tail, size, OUT_TAIL)) == NULL)
+    if ((b = phx__buf_block_tail(s->mem, &l->out.tail, size, OUT_TAIL, OUT_TAIL)) == NULL)
         return PHX_ENOMEM;
     phx__buf_writer_init(w, b->data + b->used, b->capacity - b->used);
     return 0;
@@ -16099,8 +16099,8 @@ PHX__COLD static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node
         phx__dial_target_addresses(&d->targets, t, a);
         phx__dial_rate_return(&d->rate, &a[i], !t->hub);
     }
-    phx__dial_start_learn(&d->start, phx__dial_slot_find(&d->slots, slot), d->targets.known, d->slots.capacity,
-                          *d->now);
+    phx__dial_start_learn(&d->start, phx__dial_slot_find(&d->slots, slot), d->targets.known,
+                          d->slots.capacity, *d->now);
     dial_close(d, t, i);
     dial_note(d, t, i, error != 0 ? error : t->node == node ? 0 : PHX_EPEER);
     dial_go_on(d, t);
@@ -16492,6 +16492,7 @@ PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, 
 #define FLOW_SMALL 4096u
 #define FLOW_COPIED 61440u
 #define FLOW_TAIL_MOST 65536u
+#define FLOW_LITTLE 256u
 /* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
@@ -16606,6 +16607,15 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
+/* Most flows of a crowd carry a message or two: their first block has room for no more, since memory that is
+ * touched for the first time costs more than the message. */
+static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need, size_t most)
+{
+    size_t first = need > FLOW_LITTLE / 2 ? PHX__TAIL_FIRST : FLOW_LITTLE;
+
+    return phx__buf_block_tail(o->mem, &o->tail, need, first, most);
+}
+
 /* Encodes the head of the next frame, with room for the payload behind it or, if the payload stands in a body
  * block, a reference to that. The ring has room. NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__message *m, int flags,
@@ -16615,7 +16625,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
     size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
     size_t most = PHX__MAX(4 * (head_size + inlined), FLOW_TAIL_MOST); /* little is left empty at its end */
-    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, head_size + inlined, most);
+    struct phx__block *tail = flow_tail(o, head_size + inlined, most);
     const struct phx__data d = { o->target, o->source, o->base + o->count, o->epoch, m->to, m->from, m->tag,
                                  m->size, o->seen, 0, NULL, size };
     struct phx__flow_record *r;
@@ -16702,7 +16712,7 @@ static int flow_is_plain(const struct phx__message *m)
 /* A small message or a run. Others may join, but a frame as large as the credit waits for all before it. */
 static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 {
-    size_t size = m->size + m->rest_size, credit = o->window < o->own ? o->window : o->own, left;
+    size_t size = m->size + m->rest_size, credit = o->window < o->own ? o->window : o->own;
     size_t most = credit / 4 < PHX__FLOW_RUN_MOST ? credit / 4 : PHX__FLOW_RUN_MOST;
     struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST | m->run, size,
                                           NULL, m->rest);
@@ -16712,10 +16722,8 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
     phx__post_flow_copy(m, flow_frame(r) + (r->head_size - size));
     if (!flow_is_plain(m) || r->head_size >= most || m->size > FLOW_SMALL)
         return 0;
-    left = o->tail->capacity - o->tail->used;
-    left = left < most - r->head_size ? left : most - r->head_size;
     o->open = (struct phx__flow_open){
-        .box = m->box, .from = m->from, .tag = m->tag, .left = (uint32_t)left, .record = r,
+        .box = m->box, .from = m->from, .tag = m->tag, .left = (uint32_t)(most - r->head_size), .record = r,
         .run = (uint8_t)m->run, .head = (uint8_t)phx__wire_data_more_head(m->run), .in_turn = o->open.in_turn
     };
     return 0;
@@ -16742,6 +16750,24 @@ static int flow_join_changes(struct phx__flow_open *open, const struct phx__box 
     return 0;
 }
 
+/* The open frame may become so much larger. It leaves a little block for the next; others end it. */
+static int flow_has_room(struct phx__flow_out *o, size_t need)
+{
+    struct phx__flow_record *r = o->open.record;
+    struct phx__block *old = r->head, *tail;
+
+    if (old->capacity - old->used >= need)
+        return 1;
+    if (old->capacity != FLOW_LITTLE || (tail = flow_tail(o, r->head_size + need, FLOW_TAIL_MOST)) == NULL)
+        return 0;
+    memcpy(tail->data, flow_frame(r), r->head_size);
+    tail->used = r->head_size;
+    r->head = phx__buf_block_hold(tail);
+    r->head_at = 0;
+    phx__buf_block_drop(old);
+    return 1;
+}
+
 uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t name, uint64_t from,
                              uint64_t tag, size_t size)
 {
@@ -16755,7 +16781,7 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, 
     if ((b != open->box || open->run == 0 || (tag != open->tag && (open->run & PHX__DATA_TAGS) == 0))
         && !flow_join_changes(open, b, tag))
         return NULL;
-    if ((need = open->head + size) > open->left)
+    if ((need = open->head + size) > open->left || !flow_has_room(o, need))
         return NULL;
     frame = flow_frame(r);
     at = phx__wire_data_put_more(frame + r->head_size, open->run, name, tag, size);
@@ -17036,8 +17062,7 @@ uint32_t phx__post_flow_last(const struct phx__flow_out *o)
  * size. */
 int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span)
 {
-    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, span * (size_t)(PHX__DATA_HEAD_MOST + 2),
-                                                 FLOW_TAIL_MOST);
+    struct phx__block *tail = flow_tail(o, span * (size_t)(PHX__DATA_HEAD_MOST + 2), FLOW_TAIL_MOST);
 
     o->open.box = NULL; /* what joins stands at the end of the tail */
     for (; tail != NULL && span > 0; index++, span--) {
@@ -17342,7 +17367,8 @@ struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__b
     struct phx__queued *q, **at = before == NULL ? &b->head : &before->next;
     size_t size = m->body == NULL ? m->size : 0, need = (sizeof *q + size + 7) / 8 * 8;
     struct phx__block *home = b->state == PHX__BOX_LOCAL && size <= STORE_SMALL
-                              ? phx__buf_block_tail(s->mem, &s->tail, need, STORE_TAIL_MOST)
+                              ? phx__buf_block_tail(s->mem, &s->tail, need, PHX__TAIL_FIRST,
+                                                    STORE_TAIL_MOST)
                               : phx__buf_block_new(s->mem, need);
 
     if (home == NULL)

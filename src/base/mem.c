@@ -23,7 +23,7 @@
  * arrays is idle, and pushing n items copies at most 9n. */
 #define MEM_MANY_ITEMS 256u
 
-#define MEM_RING_FIRST 2u
+#define MEM_RING_FIRST 8u
 /* The last doubling ends here, so sizes never wrap. */
 #define MEM_RING_MOST ((uint32_t)1 << 31)
 

@@ -754,8 +754,8 @@ PHX__COLD static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node
         phx__dial_target_addresses(&d->targets, t, a);
         phx__dial_rate_return(&d->rate, &a[i], !t->hub);
     }
-    phx__dial_start_learn(&d->start, phx__dial_slot_find(&d->slots, slot), d->targets.known, d->slots.capacity,
-                          *d->now);
+    phx__dial_start_learn(&d->start, phx__dial_slot_find(&d->slots, slot), d->targets.known,
+                          d->slots.capacity, *d->now);
     dial_close(d, t, i);
     dial_note(d, t, i, error != 0 ? error : t->node == node ? 0 : PHX_EPEER);
     dial_go_on(d, t);

@@ -50,6 +50,7 @@
 #define FLOW_SMALL 4096u
 #define FLOW_COPIED 61440u
 #define FLOW_TAIL_MOST 65536u
+#define FLOW_LITTLE 256u
 /* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
 #define FLOW_NAME_AT (FLOW_NUMBER_AT + 16u)
@@ -164,6 +165,15 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
+/* Most flows of a crowd carry a message or two: their first block has room for no more, since memory that is
+ * touched for the first time costs more than the message. */
+static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need, size_t most)
+{
+    size_t first = need > FLOW_LITTLE / 2 ? PHX__TAIL_FIRST : FLOW_LITTLE;
+
+    return phx__buf_block_tail(o->mem, &o->tail, need, first, most);
+}
+
 /* Encodes the head of the next frame, with room for the payload behind it or, if the payload stands in a body
  * block, a reference to that. The ring has room. NULL: no memory. */
 static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct phx__message *m, int flags,
@@ -173,7 +183,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
     size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
     size_t most = PHX__MAX(4 * (head_size + inlined), FLOW_TAIL_MOST); /* little is left empty at its end */
-    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, head_size + inlined, most);
+    struct phx__block *tail = flow_tail(o, head_size + inlined, most);
     const struct phx__data d = { o->target, o->source, o->base + o->count, o->epoch, m->to, m->from, m->tag,
                                  m->size, o->seen, 0, NULL, size };
     struct phx__flow_record *r;
@@ -260,7 +270,7 @@ static int flow_is_plain(const struct phx__message *m)
 /* A small message or a run. Others may join, but a frame as large as the credit waits for all before it. */
 static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 {
-    size_t size = m->size + m->rest_size, credit = o->window < o->own ? o->window : o->own, left;
+    size_t size = m->size + m->rest_size, credit = o->window < o->own ? o->window : o->own;
     size_t most = credit / 4 < PHX__FLOW_RUN_MOST ? credit / 4 : PHX__FLOW_RUN_MOST;
     struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST | m->run, size,
                                           NULL, m->rest);
@@ -270,10 +280,8 @@ static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
     phx__post_flow_copy(m, flow_frame(r) + (r->head_size - size));
     if (!flow_is_plain(m) || r->head_size >= most || m->size > FLOW_SMALL)
         return 0;
-    left = o->tail->capacity - o->tail->used;
-    left = left < most - r->head_size ? left : most - r->head_size;
     o->open = (struct phx__flow_open){
-        .box = m->box, .from = m->from, .tag = m->tag, .left = (uint32_t)left, .record = r,
+        .box = m->box, .from = m->from, .tag = m->tag, .left = (uint32_t)(most - r->head_size), .record = r,
         .run = (uint8_t)m->run, .head = (uint8_t)phx__wire_data_more_head(m->run), .in_turn = o->open.in_turn
     };
     return 0;
@@ -300,6 +308,24 @@ static int flow_join_changes(struct phx__flow_open *open, const struct phx__box 
     return 0;
 }
 
+/* The open frame may become so much larger. It leaves a little block for the next; others end it. */
+static int flow_has_room(struct phx__flow_out *o, size_t need)
+{
+    struct phx__flow_record *r = o->open.record;
+    struct phx__block *old = r->head, *tail;
+
+    if (old->capacity - old->used >= need)
+        return 1;
+    if (old->capacity != FLOW_LITTLE || (tail = flow_tail(o, r->head_size + need, FLOW_TAIL_MOST)) == NULL)
+        return 0;
+    memcpy(tail->data, flow_frame(r), r->head_size);
+    tail->used = r->head_size;
+    r->head = phx__buf_block_hold(tail);
+    r->head_at = 0;
+    phx__buf_block_drop(old);
+    return 1;
+}
+
 uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, uint64_t name, uint64_t from,
                              uint64_t tag, size_t size)
 {
@@ -313,7 +339,7 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, 
     if ((b != open->box || open->run == 0 || (tag != open->tag && (open->run & PHX__DATA_TAGS) == 0))
         && !flow_join_changes(open, b, tag))
         return NULL;
-    if ((need = open->head + size) > open->left)
+    if ((need = open->head + size) > open->left || !flow_has_room(o, need))
         return NULL;
     frame = flow_frame(r);
     at = phx__wire_data_put_more(frame + r->head_size, open->run, name, tag, size);
@@ -594,8 +620,7 @@ uint32_t phx__post_flow_last(const struct phx__flow_out *o)
  * size. */
 int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span)
 {
-    struct phx__block *tail = phx__buf_block_tail(o->mem, &o->tail, span * (size_t)(PHX__DATA_HEAD_MOST + 2),
-                                                 FLOW_TAIL_MOST);
+    struct phx__block *tail = flow_tail(o, span * (size_t)(PHX__DATA_HEAD_MOST + 2), FLOW_TAIL_MOST);
 
     o->open.box = NULL; /* what joins stands at the end of the tail */
     for (; tail != NULL && span > 0; index++, span--) {

@@ -219,8 +219,8 @@ static void test_start_lull(void)
 
 static void test_start_lull_share(void)
 {
-    /* Goal: news that took long have long pauses: they are over after a quarter of that, a second at most.
-     * After 4 s without any they are others. Method: news for 2 s, and for 8; then after 5 s one more. */
+    /* Goal: news that took long have long pauses: they are over after a quarter of that, a second at
+     * most. After 4 s without any they are others. Method: news for 2 s, and for 8; after 5 s one more. */
     struct phx__dial_slots none = { 0 };
     struct phx__dial_start s;
     uint64_t now;
@@ -229,7 +229,7 @@ static void test_start_lull_share(void)
     for (now = 10 * SECOND; now <= 12 * SECOND; now += 400 * MS)
         phx__dial_start_news(&s, now);
     s.began_at = now; /* with a thousand known the pace is a second */
-    ok(phx__dial_start_room_at(&s, &none, 1000, 0, now) == 12 * SECOND + 500 * MS, "500 ms after 2 s of news");
+    ok(phx__dial_start_room_at(&s, &none, 1000, 0, now) == 12 * SECOND + 500 * MS, "500 ms after 2 s");
     for (; now <= 18 * SECOND; now += 400 * MS)
         phx__dial_start_news(&s, now);
     s.began_at = s.news_at + 900 * MS;
@@ -241,8 +241,8 @@ static void test_start_lull_share(void)
 
 static void test_start_hub_first(void)
 {
-    /* Goal: a hub is dialled, so there will be news: nobody else is dialled for a quarter of the time that its
-     * link takes. Method: a link with a hub that takes 400 ms brings twenty nodes. */
+    /* Goal: a hub is dialled, so there will be news: nobody else is dialled for a quarter of the time that
+     * its link takes. Method: a link with a hub that takes 400 ms brings twenty nodes. */
     struct rig *r = rig_new(100, 64, 52);
     uint32_t i;
 
@@ -298,9 +298,9 @@ static void test_start_window(void)
 
 static void test_start_rest(void)
 {
-    /* Goal: after a slow link a node leaves the processors to others, as if all did so and eight dials were
-     * under way in all; for 16 s at most; while there are news, and then for as long again. A long way is not
-     * slow. Method: 400 known; news for two seconds. */
+    /* Goal: after a slow link a node leaves the processors to others, as if all did so and eight dials
+     * were under way in all; for 16 s at most; while there are news, and then for as long again. A long way
+     * is not slow. Method: 400 known; news for two seconds. */
     const uint64_t slow = 2 * 5 * MS + 20 * MS + 1;
     const struct phx__dial_slots none = { .count = 0 };
     struct phx__dial_start s;
@@ -320,7 +320,7 @@ static void test_start_rest(void)
     learn(&s, SECOND, 0, 400, 12 * SECOND);
     ok(s.rest_until == 28 * SECOND, "of 16 s at most");
     ok(phx__dial_start_room_at(&s, &none, 400, 0, 12 * SECOND) == 14 * SECOND, "and of 2 s after the news");
-    ok(phx__dial_start_room_at(&s, &none, 400, 1, 13 * SECOND) == 16 * SECOND, "while there are news: longer");
+    ok(phx__dial_start_room_at(&s, &none, 400, 1, 13 * SECOND) == 16 * SECOND, "news: longer");
 }
 
 static void test_start_wakes(void)

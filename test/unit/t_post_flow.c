@@ -517,6 +517,26 @@ static void test_tails(void)
     ok(settle(w) && no_errors(w) && world_free(w), "all is well");
 }
 
+static void test_tail_little(void)
+{
+    /* Goal: a flow of one small message takes little memory, and a frame to which others join is not cut
+     * short by that. Method: a message of 8 bytes; then 100 more. */
+    struct world *w = world_new(1, NULL);
+    struct phx__flow_out *o;
+    int i;
+
+    all_see(w, 3, 1);
+    w->frozen = 1;
+    check(send_size(&w->node[0], 3, 8, 0, 0, 0) == 0, "sent");
+    o = &peer_of(w, 0, 1)->out;
+    ok(o->count == 1 && o->tail->capacity == 256, "%zu bytes", o->tail->capacity);
+    for (i = 0; i < 100; i++)
+        check(send_size(&w->node[0], 3, 8, 0, 0, 0) == 0, "sent");
+    ok(o->count == 1 && o->tail->capacity == 4096, "101 in a frame of a block of 4 KiB");
+    w->frozen = 0;
+    ok(settle(w) && no_errors(w) && world_free(w), "all is well");
+}
+
 static void test_rewinds(void)
 {
     /* Goal: a loss halves the congestion window down to two fragments, or to the window where that is less.
@@ -742,6 +762,7 @@ int main(void)
     test_waits_and_loses();
     test_early();
     test_tails();
+    test_tail_little();
     test_rewinds();
     test_hostile();
     test_forged();
