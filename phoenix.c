@@ -15027,7 +15027,7 @@ PHX__COLD void phx__dial_start_init(struct phx__dial_start *s)
 }
 
 /* Fewer dials that count than the window are under way: now; or when one of them stops counting. */
-static uint64_t start_window_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
+PHX__COLD static uint64_t start_window_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
                                 uint64_t now)
 {
     const struct phx__dial_slot *slot;
@@ -15052,7 +15052,7 @@ PHX__COLD void phx__dial_start_news(struct phx__dial_start *s, uint64_t now)
 }
 
 /* News are over when there have been none for so long. */
-static uint64_t start_lull(const struct phx__dial_start *s, uint32_t known)
+PHX__COLD static uint64_t start_lull(const struct phx__dial_start *s, uint32_t known)
 {
     uint64_t least = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_LEAST_US);
 
@@ -16613,7 +16613,7 @@ static int flow_first_flags(const struct phx__flow_out *o)
 
 /* Most flows of a crowd carry a message or two: their first block has room for no more, since memory that is
  * touched for the first time costs more than the message. */
-static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need, size_t most)
+PHX__APART static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need, size_t most)
 {
     size_t first = need > FLOW_LITTLE / 2 ? PHX__TAIL_FIRST : FLOW_LITTLE;
 

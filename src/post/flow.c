@@ -167,7 +167,7 @@ static int flow_first_flags(const struct phx__flow_out *o)
 
 /* Most flows of a crowd carry a message or two: their first block has room for no more, since memory that is
  * touched for the first time costs more than the message. */
-static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need, size_t most)
+PHX__APART static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need, size_t most)
 {
     size_t first = need > FLOW_LITTLE / 2 ? PHX__TAIL_FIRST : FLOW_LITTLE;
 
