@@ -15027,7 +15027,7 @@ PHX__COLD void phx__dial_start_init(struct phx__dial_start *s)
 }
 
 /* Fewer dials that count than the window are under way: now; or when one of them stops counting. */
-PHX__COLD static uint64_t start_window_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
+static uint64_t start_window_at(const struct phx__dial_start *s, const struct phx__dial_slots *slots,
                                 uint64_t now)
 {
     const struct phx__dial_slot *slot;
@@ -15052,7 +15052,7 @@ PHX__COLD void phx__dial_start_news(struct phx__dial_start *s, uint64_t now)
 }
 
 /* News are over when there have been none for so long. */
-PHX__COLD static uint64_t start_lull(const struct phx__dial_start *s, uint32_t known)
+static uint64_t start_lull(const struct phx__dial_start *s, uint32_t known)
 {
     uint64_t least = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_LEAST_US);
 
