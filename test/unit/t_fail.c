@@ -82,6 +82,16 @@ static void resume(struct node *one)
     hosts[host_count++] = one;
 }
 
+/* How often it was told of any state of the other. Others may be suspected meanwhile, on a busy machine. */
+static int events_about(const struct node *one, const struct node *other)
+{
+    int count = 0;
+
+    for (int i = 0; i < one->event_count; i++)
+        count += same_id(&one->events[i].id, &other->id);
+    return count;
+}
+
 static void step(struct node *one)
 {
     phx_step(one->p, phx_now_us() + host_ahead, NULL, 0);
@@ -119,10 +129,11 @@ static void test_alive(void)
      * good; and for nobody else. Method: three nodes; one is given 8 MiB, and more than its window beside. */
     struct phx_range to = { 21, 21 };
     struct phx_cast cast = { &to, 1, 0, 0, 77, 0, "x", 1 };
-    int i, queued = 0, out = 0;
+    int i, queued = 0, out = 0, before;
 
     begin_some(3);
     halt(&n[1]);
+    before = told(&n[0], &n[1], PHX_NODE_FAILED);
     ok(lend(&n[0], 20, 5, text_of(5), LARGE, &released) == 0, "8 MiB are lent");
     for (i = 0; i < 4; i++)
         step(&n[0]);
@@ -137,17 +148,17 @@ static void test_alive(void)
         out += n[0].outcomes[i].result == PHX_EFAILED;
     ok(out == queued + 1 && n[0].outcome_count == out && released == 1, "all end: %d of %d", out, queued + 1);
     ok(look(&n[0], &n[1]).state == PHX_NODE_FAILED && look(&n[0], &n[1]).reason == PHX_EFAILED
-           && hops(&n[0], &n[1]) == -1 && told(&n[0], &n[1], PHX_NODE_FAILED) == 1,
+           && hops(&n[0], &n[1]) == -1 && told(&n[0], &n[1], PHX_NODE_FAILED) == before + 1,
        "it has failed");
     resume(&n[1]);
-    i = n[0].event_count;
+    i = events_about(&n[0], &n[1]);
     out = n[1].mail_count;
     eventually(linked(&n[1], &n[2]) && hops(&n[2], &n[0]) == 1, "others see both");
     ok(post(&n[1], 10, 1, 10) == 0 && post(&n[1], 10, 2, LARGE) == 0, "what it sends ...");
     go_on(2 * SECOND);
     ok(n[0].mail_count == 0 && begun == 0 && n[1].mail_count == out, "... and was sent is not shown");
-    ok(n[0].event_count == i && links_with(&n[0], &n[1]) == 0 && links_with(&n[1], &n[0]) == 0,
-       "no event, and no link: %d", n[0].event_count - i);
+    ok(events_about(&n[0], &n[1]) == i && links_with(&n[0], &n[1]) == 0 && links_with(&n[1], &n[0]) == 0,
+       "no event, and no link: %d", events_about(&n[0], &n[1]) - i);
     ok(stats(&n[0]).digest == stats(&n[2]).digest, "routing agrees");
     ok(phx_assume(n[2].p, 20, 20) == 0 && post_token(&n[0], 20, 7, 10, 0) == 0, "an heir");
     eventually(result_of(&n[0], 7) == PHX_OK && has_mail(&n[2], 1), "... gets what is sent from now on");
@@ -159,20 +170,22 @@ static void test_waiting(void)
     /* Goal: what waits for names of a node that had failed by itself ends, too; members of a cast do. */
     struct phx_range to[] = { { 20, 20 }, { 30, 30 } };
     struct phx_cast cast = { to, 2, 0, 0, 77, 0, "x", 1 };
+    int before;
 
     begin_some(3);
     halt(&n[1]);
     ok(phx_cast(n[0].p, &cast) == 2, "two members");
-    eventually(members == 2 && told(&n[0], &n[1], PHX_NODE_FAILED) == 1, "one has failed");
+    eventually(members == 2 && look(&n[0], &n[1]).state == PHX_NODE_FAILED, "one has failed");
     ok(post_token(&n[0], 21, 8, 10, 0) == 0 && phx_cast(n[0].p, &cast) == 2, "sent to its names");
     eventually(members == 3, "one member has it");
     ok(result_of(&n[0], 8) == 1, "the rest waits for an heir");
     ok(phx_fail(n[0].p, &n[1].id) == 0, "said to be dead");
     eventually(result_of(&n[0], 8) == PHX_EFAILED && members == 4 && member_result == PHX_EFAILED,
                "waits no more");
+    before = events_about(&n[0], &n[1]);
     resume(&n[1]);
     go_on(SECOND);
-    ok(told(&n[0], &n[1], PHX_NODE_FAILED) == 1 && told(&n[0], &n[1], PHX_NODE_OK) == 1, "no event");
+    ok(events_about(&n[0], &n[1]) == before, "no event");
     finish_all(n, 3);
 }
 
@@ -192,7 +205,7 @@ static void test_callback(void)
         ok(post(&n[1], 10, (uint64_t)i, 10) == 0, "sent");
     step(&n[1]);
     resume(&n[0]);
-    eventually(told(&n[0], &n[1], PHX_NODE_FAILED) == 1, "failed");
+    eventually(look(&n[0], &n[1]).state == PHX_NODE_FAILED, "failed");
     go_on(300 * MS);
     ok(n[0].mail_count == 1, "one was shown: %d", n[0].mail_count);
     finish_all(n, 2);
