@@ -2183,7 +2183,7 @@ struct phx__detect_ops {
     void (*heartbeat)(phx *ctx, uint32_t node, int flags);
     void (*silent)(phx *ctx, uint32_t node, uint64_t us); /* the link is dead: close it */
     void (*suspect)(phx *ctx, uint32_t node); /* our link with node is silent: spread the rumour */
-    void (*probe)(phx *ctx, uint32_t node, int again); /* node is unreachable: ask others about it */
+    void (*probe)(phx *ctx, uint32_t node);   /* node is unreachable: ask others about it */
     void (*state)(phx *ctx, uint32_t node, enum phx_state state); /* the state changed */
 };
 /* A link, for as long as it is up. Times marked "waking" are on the waking clock; see detect.c. */
@@ -2293,10 +2293,11 @@ PHX_PRIVATE void phx__detect_due(struct phx__detect *d, int kind, uint32_t node,
 /* include "base/mem.h" */
 
 struct phx__dial_slot {
-    uint64_t since, answered_at; /* 0: not yet */
+    uint64_t since;
     uint64_t key;    /* of the address */
     uint32_t number; /* by which its owner and the links know it */
     uint32_t target; /* index */
+    uint8_t answered;
 };
 
 struct phx__dial_slots {
@@ -2390,21 +2391,18 @@ struct phx__dial_start {
     uint64_t slowed_at; /* when the window was last halved */
     uint64_t quickest;  /* the least that a link took from dial to up */
     uint64_t news_at;   /* when a node was last heard of for the first time, or messages were under way */
-    uint64_t since;     /* when these news began */
+    uint64_t calm_at;   /* when no messages were under way the last time that this was asked */
     uint64_t began_at;  /* when a dial last began */
     uint64_t rest_until; /* after a slow link */
 };
 
 PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s);
-/* There are news: a node has been heard of, or messages are under way. */
-PHX_PRIVATE void phx__dial_start_news(struct phx__dial_start *s, uint64_t now);
 /* In a paced start, when a node that can be reached may be dialled for the first time: now, or look again
  * later; UINT64_MAX: when a dial has ended. busy: messages are under way. */
 PHX_PRIVATE uint64_t phx__dial_start_room_at(struct phx__dial_start *s, const struct phx__dial_slots *slots,
                                              uint32_t known, int busy, uint64_t now);
-/* This dial has led to a link now. most: of the window. */
-PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, const struct phx__dial_slot *slot,
-                                       uint32_t known, uint32_t most, uint64_t now);
+/* A link came this long after its dial. most: of the window. */
+PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now);
 
 #endif
 
@@ -12201,10 +12199,9 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 
 /* Isolated changes are advertised at once. In a burst the wait doubles from 1 ms to the paper's 20 ms, less
  * if few nodes are known: a start is over in 20 ms, and first words do not wait for a millisecond. After a
- * pause of twice the wait it starts over. Where ADVERT_SITE or more wait while nobody speaks, as in a start,
- * more are on their way, and the wait is 4 ms at least. A way that is merely shorter waits for others like
- * it: sites that start link gateway by gateway. A new link with a node that was reachable before is told at
- * once what it needs, so that both ends know of all such ways when they tell the others.
+ * pause of twice the wait it starts over. A way that is merely shorter waits for others like it: sites that
+ * start link gateway by gateway. A new link with a node that was reachable before is told at once what it
+ * needs, so that both ends know of all such ways when they tell the others.
  *
  * A whole site that is heard of through another node waits until its gateways have their links, in the order
  * of the dials of a start: ways become shorter meanwhile, and each member is told once, not four times. Who
@@ -12212,7 +12209,6 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 #define ADVERT_GAP_MIN (1 * PHX__MS)
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
-#define ADVERT_GAP_CROWD (4 * PHX__MS)
 #define ADVERT_SITE 16u
 #define ADVERT_SITE_EACH PHX__MS
 #define ADVERT_SITE_MOST (100 * PHX__MS)
@@ -12740,8 +12736,7 @@ static void advert_look_at_relays(struct phx__route *r)
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
-    int crowd = !pace->busy && r->dirty.count >= ADVERT_SITE && !PHX__ROUTE_RULES(r);
-    int site = crowd && pace->far;
+    int site = pace->far && !pace->busy && r->dirty.count >= ADVERT_SITE && !PHX__ROUTE_RULES(r);
     uint64_t each = r->known * ADVERT_GAP_EACH, most = PHX__MIN(ADVERT_GAP_MIN + each, ADVERT_GAP_MAX);
     uint64_t least, gap, at;
 
@@ -12749,8 +12744,7 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
         return;
     pace->since = pace->since == 0 ? now : pace->since;
     gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
-    at = pace->news || pace->far ? pace->told_at + (crowd ? PHX__MAX(gap, ADVERT_GAP_CROWD) : gap)
-                                 : pace->since + ADVERT_GAP_MAX;
+    at = pace->news || pace->far ? pace->told_at + gap : pace->since + ADVERT_GAP_MAX;
     if (site)
         at = pace->since + PHX__MIN(r->known * ADVERT_SITE_EACH, ADVERT_SITE_MOST);
     if (!pace->urgent && now < at) {
@@ -13141,7 +13135,7 @@ PHX__COLD static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t
         detect_record_accusation(d, node, PHX__NONE, now);
     detect_set_state(d, node, PHX_NODE_UNREACHABLE, now);
     if (d->at[node].state == PHX_NODE_UNREACHABLE)
-        d->ops.probe(d->ops.ctx, node, 0);
+        d->ops.probe(d->ops.ctx, node);
 }
 
 PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
@@ -13158,7 +13152,7 @@ PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint
     } else {
         detect_look_at(d, node, n->fail_at);
         if (n->state == PHX_NODE_UNREACHABLE && detect_sum(waking, half) >= n->fail_at)
-            d->ops.probe(d->ops.ctx, node, 1);
+            d->ops.probe(d->ops.ctx, node);
     }
 }
 
@@ -14767,7 +14761,7 @@ PHX__COLD uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t targe
 {
     PHX_ASSERT(s->count < s->capacity);
     s->last = s->last + 1 == PHX__NONE ? 0 : s->last + 1;
-    s->at[s->count++] = (struct phx__dial_slot){ now, 0, key, s->last, target };
+    s->at[s->count++] = (struct phx__dial_slot){ now, key, s->last, target, 0 };
     return s->last;
 }
 
@@ -14800,7 +14794,7 @@ PHX__COLD uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uin
 
     *next = UINT64_MAX;
     for (slot = s->at; slot < s->at + s->count; slot++) {
-        if (slot->answered_at != 0)
+        if (slot->answered)
             continue;
         if (now - slot->since < SLOT_LINGER_US) {
             *next = PHX__MIN(slot->since + SLOT_LINGER_US, *next);
@@ -14980,46 +14974,38 @@ PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_
  *   - While there are news, that is while nodes are being heard of or messages go out, come in or are relayed
  *     here, whosever they are, each node begins one such dial in START_EACH_US for each node that it knows: a
  *     thousand in a second by all of them, which leaves the processors to the others.
+ *   - After a moment without news the next dial begins when one has ended. The window of dials at once begins
+ *     low, since one or two a node keep all processors busy. It grows by one with each link that came
+ *     quickly, and halves with one that came slowly, as TCP does with segments: where the processor is the
+ *     bottleneck, more dials at once only last longer, until they time out and start over.
+ *
  *   - A thousand nodes with one dial each under way still keep all processors busy, and a hub, which has the
- *     most to do, gets a thousandth of them. So after a link that came slowly a node rests, so long that few
- *     dials would be under way if all did so: nodes then wait in turn, and not in the line for a processor.
- *   - News have ended when none came for a quarter of the time that they took so far: where a hub is slow,
- *     or dead and others must tell all that it told, pauses are long, too. Then the next dial begins when one
- *     has ended. For as long as the news took a slow link is still followed by a rest, since others may wait
- *     for what this node has; after that nodes dial as fast as they can.
- *   - The window of dials at once begins low, since one or two a node keep all processors busy. It grows by
- *     one with each link that came quickly, and halves with one that came slowly, as TCP does with segments:
- *     where the processor is the bottleneck, more dials at once only last longer, until they time out and
- *     start over. */
+ *     most to do, gets a thousandth of them. So after a link that came slowly a node rests: nodes then wait
+ *     in turn, and not in the line for a processor. */
 /* include "dial/start.h" */
 
 #define START_EACH_US PHX__MS
-/* News have ended so long after the last: a share of what they took so far, and at least 2 ms and
- * START_LULL_PAIR_US times known^2, a tenth of what the links of so many take on two cores: 12 ms in all for
- * 100, 42 ms for 200. */
-#define START_LULL_SHARE 4u
-#define START_LULL_MOST_US PHX__SECOND
+/* News have ended so long after the last, and START_LULL_PAIR_US times known^2, a tenth of what the links of
+ * so many take on two cores: 12 ms in all for 100, 42 ms for 200. */
 #define START_LULL_US (2 * PHX__MS)
 #define START_LULL_PAIR_US UINT64_C(1)
-#define START_LULL_LEAST_US (200 * PHX__MS)
-/* After so long without any they are others. Longer than the lull, for a crowd has its pauses. */
-#define START_CALM_US (4 * PHX__SECOND)
-/* For how long, after the last, a slow link is still followed by a rest. */
-#define START_GENTLE_MOST_US (10 * PHX__SECOND)
+#define START_LULL_MOST_US (200 * PHX__MS)
+/* While messages are under way it is looked for less and less often: after an eighth of the time so far. */
+#define START_LULL_SHARE 8u
+#define START_LULL_BUSY_US PHX__SECOND
 /* A dial without an answer for this long takes no processor: it has met a firewall, as most do that a site
  * dials in another one, or a long way, and does not count until it is answered. Nor does one that was
  * answered and is no link long after: that process is stopped, or has very much to do. */
 #define START_SILENT_US PHX__MS
 #define START_STUCK_US PHX__SECOND
-/* The window at first, and at least. A slow link took START_SLOW_TIMES the quickest, or the time in which its
- * dial was answered, which is a long way's, and START_SLOW_US. */
+/* The window at first, and at least. A slow link took START_SLOW_TIMES the quickest and START_SLOW_US. */
 #define START_WINDOW 2u
 #define START_LEAST 1u
 #define START_SLOW_TIMES 2u
 #define START_SLOW_US (20 * PHX__MS)
-/* The rest after it: so many dials are under way if all that are known do the same. And at most. */
-#define START_AT_ONCE 8u
-#define START_REST_MOST_US (16 * PHX__SECOND)
+/* The rest after it, in times of what it took, and at most. */
+#define START_REST_TIMES 16u
+#define START_REST_MOST_US (4 * PHX__SECOND)
 
 PHX__COLD void phx__dial_start_init(struct phx__dial_start *s)
 {
@@ -15035,7 +15021,7 @@ static uint64_t start_window_at(const struct phx__dial_start *s, const struct ph
     uint32_t count = 0;
 
     for (slot = slots->at; slot < slots->at + slots->count; slot++) {
-        uint64_t until = slot->since + (slot->answered_at != 0 ? START_STUCK_US : START_SILENT_US);
+        uint64_t until = slot->since + (slot->answered ? START_STUCK_US : START_SILENT_US);
         if (now >= until)
             continue;
         count++;
@@ -15044,51 +15030,32 @@ static uint64_t start_window_at(const struct phx__dial_start *s, const struct ph
     return count < s->window ? now : next;
 }
 
-PHX__COLD void phx__dial_start_news(struct phx__dial_start *s, uint64_t now)
-{
-    if (s->news_at == 0 || now - s->news_at > START_CALM_US)
-        s->since = now;
-    s->news_at = now;
-}
-
-/* News are over when there have been none for so long. */
-static uint64_t start_lull(const struct phx__dial_start *s, uint32_t known)
-{
-    uint64_t least = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_LEAST_US);
-
-    return PHX__MAX(least, PHX__MIN((s->news_at - s->since) / START_LULL_SHARE, START_LULL_MOST_US));
-}
-
 PHX__COLD uint64_t phx__dial_start_room_at(struct phx__dial_start *s, const struct phx__dial_slots *slots,
                                            uint32_t known, int busy, uint64_t now)
 {
-    uint64_t calm, gentle, turn;
+    uint64_t lull = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_MOST_US), turn;
 
-    if (busy)
-        phx__dial_start_news(s, now);
-    calm = s->news_at + start_lull(s, known);
-    gentle = s->news_at + PHX__MIN(s->news_at - s->since, START_GENTLE_MOST_US);
-    calm = PHX__MAX(calm, PHX__MIN(s->rest_until, gentle));
-    turn = PHX__MIN(calm, PHX__MAX(s->began_at + known * START_EACH_US, s->rest_until));
+    s->calm_at = busy ? s->calm_at : now;
+    s->news_at = busy ? now : s->news_at;
+    lull = PHX__MAX(lull, PHX__MIN((now - s->calm_at) / START_LULL_SHARE, START_LULL_BUSY_US));
+    turn = PHX__MIN(s->began_at + known * START_EACH_US, s->news_at + lull);
+    turn = PHX__MAX(turn, s->rest_until);
     return now < turn ? turn : start_window_at(s, slots, now);
 }
 
-PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, const struct phx__dial_slot *slot,
-                                     uint32_t known, uint32_t most, uint64_t now)
+PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now)
 {
-    uint64_t took = now - slot->since, way = slot->answered_at != 0 ? slot->answered_at - slot->since : 0;
     uint64_t slow;
 
     s->quickest = PHX__MIN(took, s->quickest);
-    slow = START_SLOW_TIMES * PHX__MAX(s->quickest, way) + START_SLOW_US;
+    slow = START_SLOW_TIMES * s->quickest + START_SLOW_US;
+    if (took > slow)
+        s->rest_until = now + PHX__MIN(START_REST_TIMES * took, START_REST_MOST_US);
     if (took <= slow) {
         s->window += s->window < most;
-        return;
-    }
-    s->rest_until = now + PHX__MIN(took * known / START_AT_ONCE, START_REST_MOST_US);
-    if (now > s->slowed_at + slow) {
+    } else if (now > s->slowed_at + slow) {
         s->slowed_at = now;
-        s->window = PHX__MAX(s->window / 2, START_LEAST);
+        s->window = s->window / 2 > START_LEAST ? s->window / 2 : START_LEAST;
     }
 }
 
@@ -15719,8 +15686,6 @@ PHX__COLD static int dial_begin(struct phx__dial *d, struct phx__dial_target *t,
 
     t->open++;
     d->start.began_at = *d->now;
-    if (t->hub && t->failures == 0) /* soon there will be */
-        phx__dial_start_news(&d->start, *d->now);
     t->at[i].slot = slot;
     t->at[i].met = PHX__DIAL_MET_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
@@ -15825,10 +15790,8 @@ PHX__COLD static uint64_t dial_turn_at(struct phx__dial *d)
 /* One that can wait is due. Those to whom somebody sends come first. */
 PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_target *t)
 {
-    int late = phx__timer_next(&d->targets.turns) != UINT64_MAX && dial_turn_at(d) > *d->now;
-
-    if (late && dial_courtesy(d, t) > 0) /* so are the other side's turns */
-        dial_plan(d, t, dial_courtesy(d, t));
+    if (phx__timer_next(&d->targets.turns) != UINT64_MAX && dial_courtesy(d, t) > 0)
+        dial_plan(d, t, dial_courtesy(d, t)); /* our own turns are late, so are the other side's */
     else
         phx__timer_set(&d->targets.turns, dial_index(d, t), dial_node(d, t->node)->wanted ? 0 : *d->now);
 }
@@ -15917,7 +15880,7 @@ PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct
 
     if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
         return PHX_ENOMEM;
-    phx__dial_start_news(&d->start, *d->now);
+    d->start.news_at = *d->now;
     if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
     t->fresh = 1;
@@ -16103,8 +16066,8 @@ PHX__COLD static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node
         phx__dial_target_addresses(&d->targets, t, a);
         phx__dial_rate_return(&d->rate, &a[i], !t->hub);
     }
-    phx__dial_start_learn(&d->start, phx__dial_slot_find(&d->slots, slot), d->targets.known,
-                          d->slots.capacity, *d->now);
+    phx__dial_start_learn(&d->start, *d->now - phx__dial_slot_find(&d->slots, slot)->since, d->slots.capacity,
+                          *d->now);
     dial_close(d, t, i);
     dial_note(d, t, i, error != 0 ? error : t->node == node ? 0 : PHX_EPEER);
     dial_go_on(d, t);
@@ -16251,7 +16214,7 @@ PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot)
     struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
 
     if (of != NULL)
-        of->answered_at = *d->now;
+        of->answered = 1;
 }
 
 PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
@@ -24671,9 +24634,9 @@ PHX__COLD static void wiring_suspect(phx *p, uint32_t node)
     phx__node_suspect_raise(&p->suspect, node, p->now);
 }
 
-PHX__COLD static void wiring_lost(phx *p, uint32_t node, int again)
+PHX__COLD static void wiring_lost(phx *p, uint32_t node)
 {
-    if (again || !phx__route_misses_many(&p->route)) /* else routes come first */
+    if (!phx__route_misses_many(&p->route)) /* else routes come first; there is a second probe */
         phx__node_suspect_probe(&p->suspect, node);
 }
 

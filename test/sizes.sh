@@ -22,14 +22,14 @@ trap 'exit 1' HUP INT TERM
 # quiet beats (280), what liars may keep (85), phx_fd and labels in the log (40), starts of sites (20),
 # hubs asked for (45), losses at hubs, memory after peaks (130), round trip times (310), losses that all share
 # (150), what is kept of flows to the dead (50), starts of sites (30), starts on slow machines and hubs that
-# die in them (60), questions after a stall (35), starts
-# whose hubs are slow and the memory of small flows (63). Deletions paid 450.
+# die in them (60), questions after a stall (35),
+# the memory of small flows (26). Deletions paid 450.
 limits() {
     cat << 'END'
-lines       25986 lines of src
-code        20088 lines of src that are code
+lines       25949 lines of src
+code        20064 lines of src that are code
 gcc-O2        242 KiB of text, gcc -O2
-gcc-Os        201.6 KiB of text, gcc -Os
+gcc-Os        201.4 KiB of text, gcc -Os
 clang-O2      280 KiB of text, clang -O2
 percent        45 percent of functions are shared between files
 unshared        0 shared functions that only their own file calls

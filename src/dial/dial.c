@@ -370,8 +370,6 @@ PHX__COLD static int dial_begin(struct phx__dial *d, struct phx__dial_target *t,
 
     t->open++;
     d->start.began_at = *d->now;
-    if (t->hub && t->failures == 0) /* soon there will be */
-        phx__dial_start_news(&d->start, *d->now);
     t->at[i].slot = slot;
     t->at[i].met = PHX__DIAL_MET_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
@@ -476,10 +474,8 @@ PHX__COLD static uint64_t dial_turn_at(struct phx__dial *d)
 /* One that can wait is due. Those to whom somebody sends come first. */
 PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_target *t)
 {
-    int late = phx__timer_next(&d->targets.turns) != UINT64_MAX && dial_turn_at(d) > *d->now;
-
-    if (late && dial_courtesy(d, t) > 0) /* so are the other side's turns */
-        dial_plan(d, t, dial_courtesy(d, t));
+    if (phx__timer_next(&d->targets.turns) != UINT64_MAX && dial_courtesy(d, t) > 0)
+        dial_plan(d, t, dial_courtesy(d, t)); /* our own turns are late, so are the other side's */
     else
         phx__timer_set(&d->targets.turns, dial_index(d, t), dial_node(d, t->node)->wanted ? 0 : *d->now);
 }
@@ -568,7 +564,7 @@ PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct
 
     if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
         return PHX_ENOMEM;
-    phx__dial_start_news(&d->start, *d->now);
+    d->start.news_at = *d->now;
     if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
     t->fresh = 1;
@@ -754,8 +750,8 @@ PHX__COLD static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node
         phx__dial_target_addresses(&d->targets, t, a);
         phx__dial_rate_return(&d->rate, &a[i], !t->hub);
     }
-    phx__dial_start_learn(&d->start, phx__dial_slot_find(&d->slots, slot), d->targets.known,
-                          d->slots.capacity, *d->now);
+    phx__dial_start_learn(&d->start, *d->now - phx__dial_slot_find(&d->slots, slot)->since, d->slots.capacity,
+                          *d->now);
     dial_close(d, t, i);
     dial_note(d, t, i, error != 0 ? error : t->node == node ? 0 : PHX_EPEER);
     dial_go_on(d, t);
@@ -902,7 +898,7 @@ PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot)
     struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
 
     if (of != NULL)
-        of->answered_at = *d->now;
+        of->answered = 1;
 }
 
 PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
