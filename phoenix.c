@@ -369,12 +369,10 @@ PHX_PRIVATE struct phx__block *phx__buf_block_new(struct phx__mem *mem, size_t c
 PHX_PRIVATE struct phx__block *phx__buf_block_wrap(struct phx__mem *mem, const void *data, size_t size,
                                                    void (*release)(const void *, size_t, void *), void *arg);
 PHX_PRIVATE struct phx__block *phx__buf_block_hold(struct phx__block *b);
-#define PHX__TAIL_FIRST 4096u
-/* *tail, or a new block in its place, with `need` bytes free at its end. NULL: no memory. The first one has
- * `first` bytes, the next PHX__TAIL_FIRST, and each other twice as many, up to `most`: who uses little keeps
- * little. */
+/* *tail, or a new block in its place, with `need` bytes free at its end. NULL: no memory. The first is small,
+ * and the next ones are larger, up to `most`: who uses little keeps little. */
 PHX_PRIVATE struct phx__block *phx__buf_block_tail(struct phx__mem *mem, struct phx__block **tail,
-                                                   size_t need, size_t first, size_t most);
+                                                   size_t need, size_t most);
 /* What it is there for is over, whoever holds it still: used becomes capacity, and the host's bytes are
  * released now. */
 PHX_PRIVATE void phx__buf_block_retire(struct phx__block *b);
@@ -5112,6 +5110,8 @@ int phx__sha_equal(const uint8_t a[32], const uint8_t b[32])
  * callback may push to the very queue that is being emptied. */
 /* include "base/buf.h" */
 
+#define BUF_TAIL_FIRST 4096u
+
 /* ---- Reader */
 
 void phx__buf_reader_init(struct phx__reader *r, const void *data, size_t size)
@@ -5390,10 +5390,10 @@ void phx__buf_place_drop(struct phx__place *p)
 }
 
 struct phx__block *phx__buf_block_tail(struct phx__mem *mem, struct phx__block **tail, size_t need,
-                                       size_t first, size_t most)
+                                       size_t most)
 {
     struct phx__block *b = *tail;
-    size_t size = PHX__MIN(b == NULL ? first : PHX__MAX(2 * b->capacity, PHX__TAIL_FIRST), most);
+    size_t size = PHX__MIN(PHX__MAX(b == NULL ? 0 : 2 * b->capacity, BUF_TAIL_FIRST), most);
 
     if (b != NULL && b->refs == 1)
         b->used = 0; /* nobody needs what is in it any more */
@@ -9248,7 +9248,7 @@ PHX__APART int phx__link_out_control(struct phx__link_set *s, struct phx__link *
         return PHX_ERESET;
     if (l->out.control.bytes + l->out.news.bytes > OUT_CONTROL_MAX + s->table)
         return PHX_ENOMEM;
-    if ((b = phx__buf_block_tail(s->mem, &l->out.tail, size, OUT_TAIL, OUT_TAIL)) == NULL)
+    if ((b = phx__buf_block_tail(s->mem, &l->out.tail, size, OUT_TAIL)) == NULL)
         return PHX_ENOMEM;
     phx__buf_writer_init(w, b->data + b->used, b->capacity - b->used);
     return 0;
@@ -16459,6 +16459,7 @@ PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, 
 #define FLOW_SMALL 4096u
 #define FLOW_COPIED 61440u
 #define FLOW_TAIL_MOST 65536u
+/* The first block. Most flows of a crowd carry a message or two, and to touch a fresh page costs more. */
 #define FLOW_LITTLE 256u
 /* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
@@ -16574,13 +16575,13 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
-/* Most flows of a crowd carry a message or two: their first block has room for no more, since memory that is
- * touched for the first time costs more than the message. */
-PHX__APART static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need, size_t most)
+/* The block in which so many bytes are written next. NULL: no memory. */
+PHX__APART static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
 {
-    size_t first = need > FLOW_LITTLE / 2 ? PHX__TAIL_FIRST : FLOW_LITTLE;
-
-    return phx__buf_block_tail(o->mem, &o->tail, need, first, most);
+    if (o->tail == NULL && need <= FLOW_LITTLE / 2)
+        o->tail = phx__buf_block_new(o->mem, FLOW_LITTLE);
+    /* Of a large one little is left empty at its end. */
+    return phx__buf_block_tail(o->mem, &o->tail, need, PHX__MAX(4 * need, FLOW_TAIL_MOST));
 }
 
 /* Encodes the head of the next frame, with room for the payload behind it or, if the payload stands in a body
@@ -16591,8 +16592,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     /* Does the application wait for the outcome: a token, or memory to be released? */
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
     size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
-    size_t most = PHX__MAX(4 * (head_size + inlined), FLOW_TAIL_MOST); /* little is left empty at its end */
-    struct phx__block *tail = flow_tail(o, head_size + inlined, most);
+    struct phx__block *tail = flow_tail(o, head_size + inlined);
     const struct phx__data d = { o->target, o->source, o->base + o->count, o->epoch, m->to, m->from, m->tag,
                                  m->size, o->seen, 0, NULL, size };
     struct phx__flow_record *r;
@@ -16717,7 +16717,7 @@ static int flow_join_changes(struct phx__flow_open *open, const struct phx__box 
     return 0;
 }
 
-/* The open frame may become so much larger. It leaves a little block for the next; others end it. */
+/* Is there room for so many bytes behind the open frame? It leaves a little block; a larger one ends it. */
 static int flow_has_room(struct phx__flow_out *o, size_t need)
 {
     struct phx__flow_record *r = o->open.record;
@@ -16725,7 +16725,7 @@ static int flow_has_room(struct phx__flow_out *o, size_t need)
 
     if (old->capacity - old->used >= need)
         return 1;
-    if (old->capacity != FLOW_LITTLE || (tail = flow_tail(o, r->head_size + need, FLOW_TAIL_MOST)) == NULL)
+    if (old->capacity != FLOW_LITTLE || (tail = flow_tail(o, r->head_size + need)) == NULL)
         return 0;
     memcpy(tail->data, flow_frame(r), r->head_size);
     tail->used = r->head_size;
@@ -17029,7 +17029,7 @@ uint32_t phx__post_flow_last(const struct phx__flow_out *o)
  * size. */
 int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span)
 {
-    struct phx__block *tail = flow_tail(o, span * (size_t)(PHX__DATA_HEAD_MOST + 2), FLOW_TAIL_MOST);
+    struct phx__block *tail = flow_tail(o, span * (size_t)(PHX__DATA_HEAD_MOST + 2));
 
     o->open.box = NULL; /* what joins stands at the end of the tail */
     for (; tail != NULL && span > 0; index++, span--) {
@@ -17334,8 +17334,7 @@ struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__b
     struct phx__queued *q, **at = before == NULL ? &b->head : &before->next;
     size_t size = m->body == NULL ? m->size : 0, need = (sizeof *q + size + 7) / 8 * 8;
     struct phx__block *home = b->state == PHX__BOX_LOCAL && size <= STORE_SMALL
-                              ? phx__buf_block_tail(s->mem, &s->tail, need, PHX__TAIL_FIRST,
-                                                    STORE_TAIL_MOST)
+                              ? phx__buf_block_tail(s->mem, &s->tail, need, STORE_TAIL_MOST)
                               : phx__buf_block_new(s->mem, need);
 
     if (home == NULL)

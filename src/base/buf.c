@@ -16,6 +16,8 @@
  * callback may push to the very queue that is being emptied. */
 #include "base/buf.h"
 
+#define BUF_TAIL_FIRST 4096u
+
 /* ---- Reader */
 
 void phx__buf_reader_init(struct phx__reader *r, const void *data, size_t size)
@@ -294,10 +296,10 @@ void phx__buf_place_drop(struct phx__place *p)
 }
 
 struct phx__block *phx__buf_block_tail(struct phx__mem *mem, struct phx__block **tail, size_t need,
-                                       size_t first, size_t most)
+                                       size_t most)
 {
     struct phx__block *b = *tail;
-    size_t size = PHX__MIN(b == NULL ? first : PHX__MAX(2 * b->capacity, PHX__TAIL_FIRST), most);
+    size_t size = PHX__MIN(PHX__MAX(b == NULL ? 0 : 2 * b->capacity, BUF_TAIL_FIRST), most);
 
     if (b != NULL && b->refs == 1)
         b->used = 0; /* nobody needs what is in it any more */

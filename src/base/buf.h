@@ -51,12 +51,10 @@ PHX_PRIVATE struct phx__block *phx__buf_block_new(struct phx__mem *mem, size_t c
 PHX_PRIVATE struct phx__block *phx__buf_block_wrap(struct phx__mem *mem, const void *data, size_t size,
                                                    void (*release)(const void *, size_t, void *), void *arg);
 PHX_PRIVATE struct phx__block *phx__buf_block_hold(struct phx__block *b);
-#define PHX__TAIL_FIRST 4096u
-/* *tail, or a new block in its place, with `need` bytes free at its end. NULL: no memory. The first one has
- * `first` bytes, the next PHX__TAIL_FIRST, and each other twice as many, up to `most`: who uses little keeps
- * little. */
+/* *tail, or a new block in its place, with `need` bytes free at its end. NULL: no memory. The first is small,
+ * and the next ones are larger, up to `most`: who uses little keeps little. */
 PHX_PRIVATE struct phx__block *phx__buf_block_tail(struct phx__mem *mem, struct phx__block **tail,
-                                                   size_t need, size_t first, size_t most);
+                                                   size_t need, size_t most);
 /* What it is there for is over, whoever holds it still: used becomes capacity, and the host's bytes are
  * released now. */
 PHX_PRIVATE void phx__buf_block_retire(struct phx__block *b);

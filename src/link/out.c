@@ -42,7 +42,7 @@ PHX__APART int phx__link_out_control(struct phx__link_set *s, struct phx__link *
         return PHX_ERESET;
     if (l->out.control.bytes + l->out.news.bytes > OUT_CONTROL_MAX + s->table)
         return PHX_ENOMEM;
-    if ((b = phx__buf_block_tail(s->mem, &l->out.tail, size, OUT_TAIL, OUT_TAIL)) == NULL)
+    if ((b = phx__buf_block_tail(s->mem, &l->out.tail, size, OUT_TAIL)) == NULL)
         return PHX_ENOMEM;
     phx__buf_writer_init(w, b->data + b->used, b->capacity - b->used);
     return 0;

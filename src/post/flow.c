@@ -50,6 +50,7 @@
 #define FLOW_SMALL 4096u
 #define FLOW_COPIED 61440u
 #define FLOW_TAIL_MOST 65536u
+/* The first block. Most flows of a crowd carry a message or two, and to touch a fresh page costs more. */
 #define FLOW_LITTLE 256u
 /* Where a frame has its number, and its name: behind the header and two ids. */
 #define FLOW_NUMBER_AT (PHX__DATA_TARGET + 32u)
@@ -165,13 +166,13 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
-/* Most flows of a crowd carry a message or two: their first block has room for no more, since memory that is
- * touched for the first time costs more than the message. */
-PHX__APART static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need, size_t most)
+/* The block in which so many bytes are written next. NULL: no memory. */
+PHX__APART static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
 {
-    size_t first = need > FLOW_LITTLE / 2 ? PHX__TAIL_FIRST : FLOW_LITTLE;
-
-    return phx__buf_block_tail(o->mem, &o->tail, need, first, most);
+    if (o->tail == NULL && need <= FLOW_LITTLE / 2)
+        o->tail = phx__buf_block_new(o->mem, FLOW_LITTLE);
+    /* Of a large one little is left empty at its end. */
+    return phx__buf_block_tail(o->mem, &o->tail, need, PHX__MAX(4 * need, FLOW_TAIL_MOST));
 }
 
 /* Encodes the head of the next frame, with room for the payload behind it or, if the payload stands in a body
@@ -182,8 +183,7 @@ static struct phx__flow_record *flow_add(struct phx__flow_out *o, const struct p
     /* Does the application wait for the outcome: a token, or memory to be released? */
     int soon = m->token != 0 || m->multicast != NULL || (m->body != NULL && m->body->release != NULL);
     size_t head_size = flow_head_size(flags), inlined = body == NULL ? size : 0;
-    size_t most = PHX__MAX(4 * (head_size + inlined), FLOW_TAIL_MOST); /* little is left empty at its end */
-    struct phx__block *tail = flow_tail(o, head_size + inlined, most);
+    struct phx__block *tail = flow_tail(o, head_size + inlined);
     const struct phx__data d = { o->target, o->source, o->base + o->count, o->epoch, m->to, m->from, m->tag,
                                  m->size, o->seen, 0, NULL, size };
     struct phx__flow_record *r;
@@ -308,7 +308,7 @@ static int flow_join_changes(struct phx__flow_open *open, const struct phx__box 
     return 0;
 }
 
-/* The open frame may become so much larger. It leaves a little block for the next; others end it. */
+/* Is there room for so many bytes behind the open frame? It leaves a little block; a larger one ends it. */
 static int flow_has_room(struct phx__flow_out *o, size_t need)
 {
     struct phx__flow_record *r = o->open.record;
@@ -316,7 +316,7 @@ static int flow_has_room(struct phx__flow_out *o, size_t need)
 
     if (old->capacity - old->used >= need)
         return 1;
-    if (old->capacity != FLOW_LITTLE || (tail = flow_tail(o, r->head_size + need, FLOW_TAIL_MOST)) == NULL)
+    if (old->capacity != FLOW_LITTLE || (tail = flow_tail(o, r->head_size + need)) == NULL)
         return 0;
     memcpy(tail->data, flow_frame(r), r->head_size);
     tail->used = r->head_size;
@@ -620,7 +620,7 @@ uint32_t phx__post_flow_last(const struct phx__flow_out *o)
  * size. */
 int phx__post_flow_hollow(struct phx__flow_out *o, uint32_t index, uint32_t span)
 {
-    struct phx__block *tail = flow_tail(o, span * (size_t)(PHX__DATA_HEAD_MOST + 2), FLOW_TAIL_MOST);
+    struct phx__block *tail = flow_tail(o, span * (size_t)(PHX__DATA_HEAD_MOST + 2));
 
     o->open.box = NULL; /* what joins stands at the end of the tail */
     for (; tail != NULL && span > 0; index++, span--) {

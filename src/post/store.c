@@ -153,8 +153,7 @@ struct phx__queued *phx__post_store_put(struct phx__post_store *s, struct phx__b
     struct phx__queued *q, **at = before == NULL ? &b->head : &before->next;
     size_t size = m->body == NULL ? m->size : 0, need = (sizeof *q + size + 7) / 8 * 8;
     struct phx__block *home = b->state == PHX__BOX_LOCAL && size <= STORE_SMALL
-                              ? phx__buf_block_tail(s->mem, &s->tail, need, PHX__TAIL_FIRST,
-                                                    STORE_TAIL_MOST)
+                              ? phx__buf_block_tail(s->mem, &s->tail, need, STORE_TAIL_MOST)
                               : phx__buf_block_new(s->mem, need);
 
     if (home == NULL)
