@@ -2181,7 +2181,7 @@ struct phx__detect_ops {
     void (*heartbeat)(phx *ctx, uint32_t node, int flags);
     void (*silent)(phx *ctx, uint32_t node, uint64_t us); /* the link is dead: close it */
     void (*suspect)(phx *ctx, uint32_t node); /* our link with node is silent: spread the rumour */
-    void (*probe)(phx *ctx, uint32_t node);   /* node is unreachable: ask others about it */
+    void (*probe)(phx *ctx, uint32_t node, int again); /* node is unreachable: ask others about it */
     void (*state)(phx *ctx, uint32_t node, enum phx_state state); /* the state changed */
 };
 /* A link, for as long as it is up. Times marked "waking" are on the waking clock; see detect.c. */
@@ -13135,7 +13135,7 @@ PHX__COLD static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t
         detect_record_accusation(d, node, PHX__NONE, now);
     detect_set_state(d, node, PHX_NODE_UNREACHABLE, now);
     if (d->at[node].state == PHX_NODE_UNREACHABLE)
-        d->ops.probe(d->ops.ctx, node);
+        d->ops.probe(d->ops.ctx, node, 0);
 }
 
 PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
@@ -13152,7 +13152,7 @@ PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint
     } else {
         detect_look_at(d, node, n->fail_at);
         if (n->state == PHX_NODE_UNREACHABLE && detect_sum(waking, half) >= n->fail_at)
-            d->ops.probe(d->ops.ctx, node);
+            d->ops.probe(d->ops.ctx, node, 1);
     }
 }
 
@@ -24633,9 +24633,9 @@ PHX__COLD static void wiring_suspect(phx *p, uint32_t node)
     phx__node_suspect_raise(&p->suspect, node, p->now);
 }
 
-PHX__COLD static void wiring_lost(phx *p, uint32_t node)
+PHX__COLD static void wiring_lost(phx *p, uint32_t node, int again)
 {
-    if (!phx__route_misses_many(&p->route)) /* else routes come first; there is a second probe */
+    if (again || !phx__route_misses_many(&p->route)) /* else routes come first */
         phx__node_suspect_probe(&p->suspect, node);
 }
 

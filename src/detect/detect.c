@@ -285,7 +285,7 @@ PHX__COLD static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t
         detect_record_accusation(d, node, PHX__NONE, now);
     detect_set_state(d, node, PHX_NODE_UNREACHABLE, now);
     if (d->at[node].state == PHX_NODE_UNREACHABLE)
-        d->ops.probe(d->ops.ctx, node);
+        d->ops.probe(d->ops.ctx, node, 0);
 }
 
 PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
@@ -302,7 +302,7 @@ PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint
     } else {
         detect_look_at(d, node, n->fail_at);
         if (n->state == PHX_NODE_UNREACHABLE && detect_sum(waking, half) >= n->fail_at)
-            d->ops.probe(d->ops.ctx, node);
+            d->ops.probe(d->ops.ctx, node, 1);
     }
 }
 

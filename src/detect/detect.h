@@ -13,7 +13,7 @@ struct phx__detect_ops {
     void (*heartbeat)(phx *ctx, uint32_t node, int flags);
     void (*silent)(phx *ctx, uint32_t node, uint64_t us); /* the link is dead: close it */
     void (*suspect)(phx *ctx, uint32_t node); /* our link with node is silent: spread the rumour */
-    void (*probe)(phx *ctx, uint32_t node);   /* node is unreachable: ask others about it */
+    void (*probe)(phx *ctx, uint32_t node, int again); /* node is unreachable: ask others about it */
     void (*state)(phx *ctx, uint32_t node, enum phx_state state); /* the state changed */
 };
 /* A link, for as long as it is up. Times marked "waking" are on the waking clock; see detect.c. */

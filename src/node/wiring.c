@@ -286,9 +286,9 @@ PHX__COLD static void wiring_suspect(phx *p, uint32_t node)
     phx__node_suspect_raise(&p->suspect, node, p->now);
 }
 
-PHX__COLD static void wiring_lost(phx *p, uint32_t node)
+PHX__COLD static void wiring_lost(phx *p, uint32_t node, int again)
 {
-    if (!phx__route_misses_many(&p->route)) /* else routes come first; there is a second probe */
+    if (again || !phx__route_misses_many(&p->route)) /* else routes come first */
         phx__node_suspect_probe(&p->suspect, node);
 }
 

@@ -72,9 +72,9 @@ static void rig_suspect(phx *ctx, uint32_t node)
     rig_note((void *)ctx, 'r', node, 0);
 }
 
-static void rig_probe(phx *ctx, uint32_t node)
+static void rig_probe(phx *ctx, uint32_t node, int again)
 {
-    rig_note((void *)ctx, 'p', node, 0);
+    rig_note((void *)ctx, 'p', node, (uint64_t)again);
 }
 
 static void rig_state(phx *ctx, uint32_t node, enum phx_state state)

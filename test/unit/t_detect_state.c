@@ -230,9 +230,10 @@ static void test_probe(void)
     phx__detect_reachable(&r.d, 1, 1, 0, r.now);
     phx__detect_reachable(&r.d, 1, 0, 0, r.now);
     begin = r.now;
-    ok(rig_events(&r, 'p') == 1, "at once");
+    ok(rig_events(&r, 'p') == 1 && rig_last(&r, 'p')->value == 0, "at once");
     rig_run(&r, begin + BROKEN - 1);
-    ok(rig_events(&r, 'p') == 2 && rig_last(&r, 'p')->at == begin + BROKEN / 2, "and halfway");
+    ok(rig_events(&r, 'p') == 2 && rig_last(&r, 'p')->at == begin + BROKEN / 2
+           && rig_last(&r, 'p')->value == 1, "and halfway");
     phx__detect_alive(&r.d, 1, r.now);
     begin = r.now;
     ok(phx__detect_state(&r.d, 1, NULL) == PHX_NODE_UNREACHABLE, "an answer makes no route");

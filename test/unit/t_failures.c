@@ -1,6 +1,8 @@
 /* t_failures.c - failure detection as a host sees it: settings, events, pauses, broken names, reasons. */
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
+#else
+#include "node/state.h"
 #endif
 #include "nodes.h"
 
@@ -350,12 +352,57 @@ static void test_explain_keys(void)
     finish(&n[2]);
 }
 
+/* ---- Probes ---------------------------------------------------------------------------------- */
+
+#define MANY 24
+static uint32_t (*probe_neighbour)(phx *p, uint32_t i);
+static int probes;
+
+/* Each probe begins with the first neighbour, and nothing else does here: nobody falls silent. */
+static uint32_t count_probes(phx *p, uint32_t i)
+{
+    probes += i == 0;
+    return probe_neighbour(p, i);
+}
+
+static void test_many_probes(void)
+{
+    /* Goal: where so many are lost at once that requests come first, each of them is asked about all the same
+     * before it fails, promise 52. Method: two nodes that know all others, which die together; the probes of
+     * one are counted. */
+    static struct node n[2 + MANY];
+    int i, failed = 0;
+
+    for (i = 0; i < 2 + MANY; i++) {
+        struct phx_config c;
+
+        settings(&n[i], &c);
+        hurry(&c);
+        begin_as(&n[i], &c, i < 2 ? LOOPBACK : NULL);
+        if (i > 0)
+            phx_join(n[i].p, n[0].at);
+    }
+    eventually(stats(&n[0]).links == 1 + MANY && stats(&n[1]).links == 1 + MANY, "two know %d others", MANY);
+    probe_neighbour = n[0].p->suspect.ops.neighbour;
+    n[0].p->suspect.ops.neighbour = count_probes;
+    probes = 0;
+    for (i = 2; i < 2 + MANY; i++)
+        kill_node(&n[i]);
+    eventually(stats(&n[0]).reachable == 2 && told(&n[0], &n[1 + MANY], PHX_NODE_FAILED) == 1, "they fail");
+    for (i = 2; i < 2 + MANY; i++)
+        failed += told(&n[0], &n[i], PHX_NODE_FAILED) == 1;
+    ok(failed <= probes && failed > MANY / 2, "%d probes for %d nodes that failed", probes, failed);
+    finish_all(n, 2);
+    for (i = 2; i < 2 + MANY; i++)
+        finish(&n[i]);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test tests[] = {
         { "settings", test_settings }, { "stopped", test_stopped }, { "heir", test_heir },
         { "busy", test_busy },         { "explain", test_explain }, { "keys", test_explain_keys },
-        { "waits", test_waits },
+        { "waits", test_waits },       { "probes", test_many_probes },
         { NULL, NULL },
     };
 
