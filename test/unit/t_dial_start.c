@@ -280,9 +280,26 @@ static void test_start_wakes(void)
     rig_free(r);
 }
 
+static void test_start_courtesy(void)
+{
+    /* Goal: those that wait out of courtesy for the other side's dial do not put each other off when there is
+     * time for them. Method: 60 nodes, about half of which are the other side's to dial first, and none does;
+     * nothing else happens. */
+    struct rig *r = rig_new(100, 64, 51);
+
+    r->d.limits.start_above = 8;
+    r->d.listening = 1;
+    for (uint32_t i = 0; i < 60; i++)
+        (void)rig_reached(r);
+    rig_run(r, r->now + 2 * SECOND);
+    ok(r->dials >= 60, "all are dialled within 2 s: %u", r->dials);
+    rig_free(r);
+}
+
 int main(void)
 {
     test_start_rest();
+    test_start_courtesy();
     test_start_wakes();
     test_start();
     test_start_firewalls();
