@@ -474,10 +474,10 @@ PHX__COLD static uint64_t dial_turn_at(struct phx__dial *d)
 /* One that can wait is due. Those to whom somebody sends come first. */
 PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_target *t)
 {
-    int late = phx__timer_next(&d->targets.turns) != UINT64_MAX && dial_turn_at(d) > *d->now;
+    uint64_t turn = dial_turn_at(d), courtesy = dial_courtesy(d, t);
 
-    if (late && dial_courtesy(d, t) > 0) /* so are the other side's turns */
-        dial_plan(d, t, dial_courtesy(d, t));
+    if (turn > *d->now && turn != UINT64_MAX && courtesy > 0)
+        dial_plan(d, t, courtesy); /* our own turns are late, so are the other side's */
     else
         phx__timer_set(&d->targets.turns, dial_index(d, t), dial_node(d, t->node)->wanted ? 0 : *d->now);
 }

@@ -166,12 +166,11 @@ static int flow_first_flags(const struct phx__flow_out *o)
     return (int)PHX__DATA_FIRST | (o->seen != 0 ? (int)PHX__DATA_SEEN : 0);
 }
 
-/* The block in which so many bytes are written next. NULL: no memory. */
+/* The block in which so many bytes are written next; of a large one little stays empty. NULL: no memory. */
 PHX__APART static struct phx__block *flow_tail(struct phx__flow_out *o, size_t need)
 {
     if (o->tail == NULL && need <= FLOW_LITTLE / 2)
-        o->tail = phx__buf_block_new(o->mem, FLOW_LITTLE);
-    /* Of a large one little is left empty at its end. */
+        return o->tail = phx__buf_block_new(o->mem, FLOW_LITTLE);
     return phx__buf_block_tail(o->mem, &o->tail, need, PHX__MAX(4 * need, FLOW_TAIL_MOST));
 }
 
@@ -270,8 +269,8 @@ static int flow_is_plain(const struct phx__message *m)
 /* A small message or a run. Others may join, but a frame as large as the credit waits for all before it. */
 static int flow_put_small(struct phx__flow_out *o, const struct phx__message *m)
 {
-    size_t size = m->size + m->rest_size, credit = o->window < o->own ? o->window : o->own;
-    size_t most = credit / 4 < PHX__FLOW_RUN_MOST ? credit / 4 : PHX__FLOW_RUN_MOST;
+    size_t size = m->size + m->rest_size;
+    size_t most = PHX__MIN(PHX__MIN(o->window, o->own) / 4, PHX__FLOW_RUN_MOST);
     struct phx__flow_record *r = flow_add(o, m, flow_first_flags(o) | (int)PHX__DATA_LAST | m->run, size,
                                           NULL, m->rest);
 
@@ -321,8 +320,8 @@ static int flow_has_room(struct phx__flow_out *o, size_t need)
     memcpy(tail->data, flow_frame(r), r->head_size);
     tail->used = r->head_size;
     r->head = phx__buf_block_hold(tail);
-    r->head_at = 0;
     phx__buf_block_drop(old);
+    r->head_at = 0;
     return 1;
 }
 
