@@ -2291,11 +2291,10 @@ PHX_PRIVATE void phx__detect_due(struct phx__detect *d, int kind, uint32_t node,
 /* include "base/mem.h" */
 
 struct phx__dial_slot {
-    uint64_t since;
+    uint64_t since, answered_at; /* 0: not yet */
     uint64_t key;    /* of the address */
     uint32_t number; /* by which its owner and the links know it */
     uint32_t target; /* index */
-    uint8_t answered;
 };
 
 struct phx__dial_slots {
@@ -2389,18 +2388,21 @@ struct phx__dial_start {
     uint64_t slowed_at; /* when the window was last halved */
     uint64_t quickest;  /* the least that a link took from dial to up */
     uint64_t news_at;   /* when a node was last heard of for the first time, or messages were under way */
-    uint64_t calm_at;   /* when no messages were under way the last time that this was asked */
+    uint64_t since;     /* when these news began */
     uint64_t began_at;  /* when a dial last began */
     uint64_t rest_until; /* after a slow link */
 };
 
 PHX_PRIVATE void phx__dial_start_init(struct phx__dial_start *s);
+/* There are news: a node has been heard of, or messages are under way. */
+PHX_PRIVATE void phx__dial_start_news(struct phx__dial_start *s, uint64_t now);
 /* In a paced start, when a node that can be reached may be dialled for the first time: now, or look again
  * later; UINT64_MAX: when a dial has ended. busy: messages are under way. */
 PHX_PRIVATE uint64_t phx__dial_start_room_at(struct phx__dial_start *s, const struct phx__dial_slots *slots,
                                              uint32_t known, int busy, uint64_t now);
-/* A link came this long after its dial. most: of the window. */
-PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now);
+/* This dial has led to a link now. most: of the window. */
+PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, const struct phx__dial_slot *slot,
+                                       uint32_t known, uint32_t most, uint64_t now);
 
 #endif
 
@@ -12291,7 +12293,7 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
     uint32_t i;
 
-    r->mem->looks += d->offer_count;
+    r->mem->looks++;
     if (h != NULL && (h->hops == 1 || (h->seq >= d->seq && h->hops <= d->hops + 1)))
         return 1;
     if (d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v)))
@@ -12299,7 +12301,7 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     /* A start: j may hold v back, as we have told it of a longer way (advert_may_wait). */
     if (j->neighbourhood == 0 && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
         return 0;
-    for (i = 0; i < d->offer_count; i++) {
+    for (i = 0; i < d->offer_count; i++, r->mem->looks++) {
         h = &offer[i];
         if (h->nbr != j->node && h->seq >= d->seq && h->hops <= d->hops
             && advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1)
@@ -12315,8 +12317,7 @@ static int advert_is_nearly_covered(const struct phx__route *r, const struct phx
 {
     const struct phx__offer *h = phx__route_table_offers(d), *end = h + d->offer_count;
 
-    r->mem->looks += d->offer_count;
-    for (; h < end; h++)
+    for (; h < end; h++, r->mem->looks++)
         if (h->nbr != j && h->seq >= d->seq
             && (h->nbr == r->delegate ? phx__route_table_offer(&r->table.at[j], h->nbr) != NULL
                                       : h->hops <= d->hops + 1 && advert_says_next(r, h->nbr, j)))
@@ -12353,8 +12354,7 @@ PHX__COLD static int advert_is_choice(const struct phx__route *r, uint32_t v, co
     if (d->hops == 1)
         return j->neighbourhood != 0 && !advert_says_next(r, v, j->node) && !advert_surrounds(r, j, v);
     h = phx__route_table_offers(d);
-    r->mem->looks += d->offer_count;
-    for (uint32_t i = 0; i < d->offer_count; i++)
+    for (uint32_t i = 0; i < d->offer_count; i++, r->mem->looks++)
         if (h[i].nbr != j->node && h[i].hops < d->hops && advert_adjacent(r, h[i].nbr, j))
             return 0;
     return 1;
@@ -14761,7 +14761,7 @@ PHX__COLD uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t targe
 {
     PHX_ASSERT(s->count < s->capacity);
     s->last = s->last + 1 == PHX__NONE ? 0 : s->last + 1;
-    s->at[s->count++] = (struct phx__dial_slot){ now, key, s->last, target, 0 };
+    s->at[s->count++] = (struct phx__dial_slot){ now, 0, key, s->last, target };
     return s->last;
 }
 
@@ -14794,7 +14794,7 @@ PHX__COLD uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uin
 
     *next = UINT64_MAX;
     for (slot = s->at; slot < s->at + s->count; slot++) {
-        if (slot->answered)
+        if (slot->answered_at != 0)
             continue;
         if (now - slot->since < SLOT_LINGER_US) {
             *next = PHX__MIN(slot->since + SLOT_LINGER_US, *next);
@@ -14974,38 +14974,46 @@ PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_
  *   - While there are news, that is while nodes are being heard of or messages go out, come in or are relayed
  *     here, whosever they are, each node begins one such dial in START_EACH_US for each node that it knows: a
  *     thousand in a second by all of them, which leaves the processors to the others.
- *   - After a moment without news the next dial begins when one has ended. The window of dials at once begins
- *     low, since one or two a node keep all processors busy. It grows by one with each link that came
- *     quickly, and halves with one that came slowly, as TCP does with segments: where the processor is the
- *     bottleneck, more dials at once only last longer, until they time out and start over.
- *
  *   - A thousand nodes with one dial each under way still keep all processors busy, and a hub, which has the
- *     most to do, gets a thousandth of them. So after a link that came slowly a node rests: nodes then wait
- *     in turn, and not in the line for a processor. */
+ *     most to do, gets a thousandth of them. So after a link that came slowly a node rests, so long that few
+ *     dials would be under way if all did so: nodes then wait in turn, and not in the line for a processor.
+ *   - News have ended when none came for a quarter of the time that they took so far: where a hub is slow,
+ *     or dead and others must tell all that it told, pauses are long, too. Then the next dial begins when one
+ *     has ended. For as long as the news took a slow link is still followed by a rest, since others may wait
+ *     for what this node has; after that nodes dial as fast as they can.
+ *   - The window of dials at once begins low, since one or two a node keep all processors busy. It grows by
+ *     one with each link that came quickly, and halves with one that came slowly, as TCP does with segments:
+ *     where the processor is the bottleneck, more dials at once only last longer, until they time out and
+ *     start over. */
 /* include "dial/start.h" */
 
 #define START_EACH_US PHX__MS
-/* News have ended so long after the last, and START_LULL_PAIR_US times known^2, a tenth of what the links of
- * so many take on two cores: 12 ms in all for 100, 42 ms for 200. */
+/* News have ended so long after the last: a share of what they took so far, and at least 2 ms and
+ * START_LULL_PAIR_US times known^2, a tenth of what the links of so many take on two cores: 12 ms in all for
+ * 100, 42 ms for 200. */
+#define START_LULL_SHARE 4u
+#define START_LULL_MOST_US PHX__SECOND
 #define START_LULL_US (2 * PHX__MS)
 #define START_LULL_PAIR_US UINT64_C(1)
-#define START_LULL_MOST_US (200 * PHX__MS)
-/* While messages are under way it is looked for less and less often: after an eighth of the time so far. */
-#define START_LULL_SHARE 8u
-#define START_LULL_BUSY_US PHX__SECOND
+#define START_LULL_LEAST_US (200 * PHX__MS)
+/* After so long without any they are others. Longer than the lull, for a crowd has its pauses. */
+#define START_CALM_US (4 * PHX__SECOND)
+/* For how long, after the last, a slow link is still followed by a rest. */
+#define START_GENTLE_MOST_US (10 * PHX__SECOND)
 /* A dial without an answer for this long takes no processor: it has met a firewall, as most do that a site
  * dials in another one, or a long way, and does not count until it is answered. Nor does one that was
  * answered and is no link long after: that process is stopped, or has very much to do. */
 #define START_SILENT_US PHX__MS
 #define START_STUCK_US PHX__SECOND
-/* The window at first, and at least. A slow link took START_SLOW_TIMES the quickest and START_SLOW_US. */
+/* The window at first, and at least. A slow link took START_SLOW_TIMES the quickest, or the time in which its
+ * dial was answered, which is a long way's, and START_SLOW_US. */
 #define START_WINDOW 2u
 #define START_LEAST 1u
 #define START_SLOW_TIMES 2u
 #define START_SLOW_US (20 * PHX__MS)
-/* The rest after it, in times of what it took, and at most. */
-#define START_REST_TIMES 16u
-#define START_REST_MOST_US (4 * PHX__SECOND)
+/* The rest after it: so many dials are under way if all that are known do the same. And at most. */
+#define START_AT_ONCE 8u
+#define START_REST_MOST_US (16 * PHX__SECOND)
 
 PHX__COLD void phx__dial_start_init(struct phx__dial_start *s)
 {
@@ -15021,7 +15029,7 @@ static uint64_t start_window_at(const struct phx__dial_start *s, const struct ph
     uint32_t count = 0;
 
     for (slot = slots->at; slot < slots->at + slots->count; slot++) {
-        uint64_t until = slot->since + (slot->answered ? START_STUCK_US : START_SILENT_US);
+        uint64_t until = slot->since + (slot->answered_at != 0 ? START_STUCK_US : START_SILENT_US);
         if (now >= until)
             continue;
         count++;
@@ -15030,32 +15038,51 @@ static uint64_t start_window_at(const struct phx__dial_start *s, const struct ph
     return count < s->window ? now : next;
 }
 
+PHX__COLD void phx__dial_start_news(struct phx__dial_start *s, uint64_t now)
+{
+    if (s->news_at == 0 || now - s->news_at > START_CALM_US)
+        s->since = now;
+    s->news_at = now;
+}
+
+/* News are over when there have been none for so long. */
+static uint64_t start_lull(const struct phx__dial_start *s, uint32_t known)
+{
+    uint64_t least = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_LEAST_US);
+
+    return PHX__MAX(least, PHX__MIN((s->news_at - s->since) / START_LULL_SHARE, START_LULL_MOST_US));
+}
+
 PHX__COLD uint64_t phx__dial_start_room_at(struct phx__dial_start *s, const struct phx__dial_slots *slots,
                                            uint32_t known, int busy, uint64_t now)
 {
-    uint64_t lull = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_MOST_US), turn;
+    uint64_t calm, gentle, turn;
 
-    s->calm_at = busy ? s->calm_at : now;
-    s->news_at = busy ? now : s->news_at;
-    lull = PHX__MAX(lull, PHX__MIN((now - s->calm_at) / START_LULL_SHARE, START_LULL_BUSY_US));
-    turn = PHX__MIN(s->began_at + known * START_EACH_US, s->news_at + lull);
-    turn = PHX__MAX(turn, s->rest_until);
+    if (busy)
+        phx__dial_start_news(s, now);
+    calm = s->news_at + start_lull(s, known);
+    gentle = s->news_at + PHX__MIN(s->news_at - s->since, START_GENTLE_MOST_US);
+    calm = PHX__MAX(calm, PHX__MIN(s->rest_until, gentle));
+    turn = PHX__MIN(calm, PHX__MAX(s->began_at + known * START_EACH_US, s->rest_until));
     return now < turn ? turn : start_window_at(s, slots, now);
 }
 
-PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, uint64_t took, uint32_t most, uint64_t now)
+PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, const struct phx__dial_slot *slot,
+                                     uint32_t known, uint32_t most, uint64_t now)
 {
+    uint64_t took = now - slot->since, way = slot->answered_at != 0 ? slot->answered_at - slot->since : 0;
     uint64_t slow;
 
     s->quickest = PHX__MIN(took, s->quickest);
-    slow = START_SLOW_TIMES * s->quickest + START_SLOW_US;
-    if (took > slow)
-        s->rest_until = now + PHX__MIN(START_REST_TIMES * took, START_REST_MOST_US);
+    slow = START_SLOW_TIMES * PHX__MAX(s->quickest, way) + START_SLOW_US;
     if (took <= slow) {
         s->window += s->window < most;
-    } else if (now > s->slowed_at + slow) {
+        return;
+    }
+    s->rest_until = now + PHX__MIN(took * known / START_AT_ONCE, START_REST_MOST_US);
+    if (now > s->slowed_at + slow) {
         s->slowed_at = now;
-        s->window = s->window / 2 > START_LEAST ? s->window / 2 : START_LEAST;
+        s->window = PHX__MAX(s->window / 2, START_LEAST);
     }
 }
 
@@ -15686,6 +15713,8 @@ PHX__COLD static int dial_begin(struct phx__dial *d, struct phx__dial_target *t,
 
     t->open++;
     d->start.began_at = *d->now;
+    if (t->hub && t->failures == 0) /* soon there will be */
+        phx__dial_start_news(&d->start, *d->now);
     t->at[i].slot = slot;
     t->at[i].met = PHX__DIAL_MET_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
@@ -15882,7 +15911,7 @@ PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct
 
     if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
         return PHX_ENOMEM;
-    d->start.news_at = *d->now;
+    phx__dial_start_news(&d->start, *d->now);
     if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
     t->fresh = 1;
@@ -16068,8 +16097,8 @@ PHX__COLD static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node
         phx__dial_target_addresses(&d->targets, t, a);
         phx__dial_rate_return(&d->rate, &a[i], !t->hub);
     }
-    phx__dial_start_learn(&d->start, *d->now - phx__dial_slot_find(&d->slots, slot)->since, d->slots.capacity,
-                          *d->now);
+    phx__dial_start_learn(&d->start, phx__dial_slot_find(&d->slots, slot), d->targets.known,
+                          d->slots.capacity, *d->now);
     dial_close(d, t, i);
     dial_note(d, t, i, error != 0 ? error : t->node == node ? 0 : PHX_EPEER);
     dial_go_on(d, t);
@@ -16216,7 +16245,7 @@ PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot)
     struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
 
     if (of != NULL)
-        of->answered = 1;
+        of->answered_at = *d->now;
 }
 
 PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)

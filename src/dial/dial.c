@@ -370,6 +370,8 @@ PHX__COLD static int dial_begin(struct phx__dial *d, struct phx__dial_target *t,
 
     t->open++;
     d->start.began_at = *d->now;
+    if (t->hub && t->failures == 0) /* soon there will be */
+        phx__dial_start_news(&d->start, *d->now);
     t->at[i].slot = slot;
     t->at[i].met = PHX__DIAL_MET_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
@@ -566,7 +568,7 @@ PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct
 
     if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
         return PHX_ENOMEM;
-    d->start.news_at = *d->now;
+    phx__dial_start_news(&d->start, *d->now);
     if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
     t->fresh = 1;
@@ -752,8 +754,8 @@ PHX__COLD static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node
         phx__dial_target_addresses(&d->targets, t, a);
         phx__dial_rate_return(&d->rate, &a[i], !t->hub);
     }
-    phx__dial_start_learn(&d->start, *d->now - phx__dial_slot_find(&d->slots, slot)->since, d->slots.capacity,
-                          *d->now);
+    phx__dial_start_learn(&d->start, phx__dial_slot_find(&d->slots, slot), d->targets.known,
+                          d->slots.capacity, *d->now);
     dial_close(d, t, i);
     dial_note(d, t, i, error != 0 ? error : t->node == node ? 0 : PHX_EPEER);
     dial_go_on(d, t);
@@ -900,7 +902,7 @@ PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot)
     struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
 
     if (of != NULL)
-        of->answered = 1;
+        of->answered_at = *d->now;
 }
 
 PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)

@@ -22,7 +22,7 @@ PHX__COLD uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t targe
 {
     PHX_ASSERT(s->count < s->capacity);
     s->last = s->last + 1 == PHX__NONE ? 0 : s->last + 1;
-    s->at[s->count++] = (struct phx__dial_slot){ now, key, s->last, target, 0 };
+    s->at[s->count++] = (struct phx__dial_slot){ now, 0, key, s->last, target };
     return s->last;
 }
 
@@ -55,7 +55,7 @@ PHX__COLD uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uin
 
     *next = UINT64_MAX;
     for (slot = s->at; slot < s->at + s->count; slot++) {
-        if (slot->answered)
+        if (slot->answered_at != 0)
             continue;
         if (now - slot->since < SLOT_LINGER_US) {
             *next = PHX__MIN(slot->since + SLOT_LINGER_US, *next);

@@ -4,11 +4,10 @@
 #include "base/mem.h"
 
 struct phx__dial_slot {
-    uint64_t since;
+    uint64_t since, answered_at; /* 0: not yet */
     uint64_t key;    /* of the address */
     uint32_t number; /* by which its owner and the links know it */
     uint32_t target; /* index */
-    uint8_t answered;
 };
 
 struct phx__dial_slots {

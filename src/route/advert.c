@@ -106,7 +106,7 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
     uint32_t i;
 
-    r->mem->looks += d->offer_count;
+    r->mem->looks++;
     if (h != NULL && (h->hops == 1 || (h->seq >= d->seq && h->hops <= d->hops + 1)))
         return 1;
     if (d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v)))
@@ -114,7 +114,7 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     /* A start: j may hold v back, as we have told it of a longer way (advert_may_wait). */
     if (j->neighbourhood == 0 && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
         return 0;
-    for (i = 0; i < d->offer_count; i++) {
+    for (i = 0; i < d->offer_count; i++, r->mem->looks++) {
         h = &offer[i];
         if (h->nbr != j->node && h->seq >= d->seq && h->hops <= d->hops
             && advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1)
@@ -130,8 +130,7 @@ static int advert_is_nearly_covered(const struct phx__route *r, const struct phx
 {
     const struct phx__offer *h = phx__route_table_offers(d), *end = h + d->offer_count;
 
-    r->mem->looks += d->offer_count;
-    for (; h < end; h++)
+    for (; h < end; h++, r->mem->looks++)
         if (h->nbr != j && h->seq >= d->seq
             && (h->nbr == r->delegate ? phx__route_table_offer(&r->table.at[j], h->nbr) != NULL
                                       : h->hops <= d->hops + 1 && advert_says_next(r, h->nbr, j)))
@@ -168,8 +167,7 @@ PHX__COLD static int advert_is_choice(const struct phx__route *r, uint32_t v, co
     if (d->hops == 1)
         return j->neighbourhood != 0 && !advert_says_next(r, v, j->node) && !advert_surrounds(r, j, v);
     h = phx__route_table_offers(d);
-    r->mem->looks += d->offer_count;
-    for (uint32_t i = 0; i < d->offer_count; i++)
+    for (uint32_t i = 0; i < d->offer_count; i++, r->mem->looks++)
         if (h[i].nbr != j->node && h[i].hops < d->hops && advert_adjacent(r, h[i].nbr, j))
             return 0;
     return 1;

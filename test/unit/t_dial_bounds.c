@@ -526,7 +526,7 @@ static void test_gives_way(void)
     check(phx__dial_slot_init(&s, &mem, 8) == 0, "eight");
     for (i = 0; i < 4; i++)
         number[i] = phx__dial_slot_open(&s, i, i, SECOND + 10 - i);
-    phx__dial_slot_find(&s, number[3])->answered = 1;
+    phx__dial_slot_find(&s, number[3])->answered_at = 1;
     ok(phx__dial_slot_gives_way(&s, SECOND + 250 * MS + 7, &next) == PHX__NONE
            && next == SECOND + 250 * MS + 8,
        "at first none has lingered, the answered one never does");

@@ -205,7 +205,7 @@ static void test_start_lull(void)
     uint32_t i;
 
     phx__dial_start_init(&s);
-    s.began_at = s.news_at = SECOND;
+    s.began_at = s.news_at = s.since = SECOND;
     for (i = 0; i < 4; i++)
         at[i] = phx__dial_start_room_at(&s, &none, i < 3 ? 443 + i : 100000, 0, SECOND) - SECOND;
     ok(at[0] == 2 * MS + 443 * 443 && at[1] == 2 * MS + 444 * 444, "for 443 and 444 nodes");
@@ -217,6 +217,61 @@ static void test_start_lull(void)
        "with messages all the time one dial in 443 ms");
 }
 
+static void test_start_lull_share(void)
+{
+    /* Goal: news that took long have long pauses: they are over after a quarter of that, a second at
+     * most. After 4 s without any they are others. Method: news for 2 s, and for 8; after 5 s one more. */
+    struct phx__dial_slots none = { 0 };
+    struct phx__dial_start s;
+    uint64_t now;
+
+    phx__dial_start_init(&s);
+    for (now = 10 * SECOND; now <= 12 * SECOND; now += 400 * MS)
+        phx__dial_start_news(&s, now);
+    s.began_at = now; /* with a thousand known the pace is a second */
+    ok(phx__dial_start_room_at(&s, &none, 1000, 0, now) == 12 * SECOND + 500 * MS, "500 ms after 2 s");
+    for (; now <= 18 * SECOND; now += 400 * MS)
+        phx__dial_start_news(&s, now);
+    s.began_at = s.news_at + 900 * MS;
+    ok(phx__dial_start_room_at(&s, &none, 1000, 0, now) == s.news_at + SECOND, "a second after 8");
+    phx__dial_start_news(&s, now = s.news_at + 5 * SECOND);
+    s.began_at = now;
+    ok(phx__dial_start_room_at(&s, &none, 1000, 0, now) == now + 200 * MS, "5 s later: other news");
+}
+
+static void test_start_hub_first(void)
+{
+    /* Goal: a hub is dialled, so there will be news: nobody else is dialled for a quarter of the time that
+     * its link takes. Method: a link with a hub that takes 400 ms brings twenty nodes. */
+    struct rig *r = rig_new(100, 64, 52);
+    uint32_t i;
+
+    r->d.limits.start_above = 8;
+    r->answers = 1;
+    rig_pass(r, 10 * SECOND);
+    ok(rig_hub(r, 500) == 0, "a hub");
+    rig_pass(r, MS);
+    ok(r->dials == 1, "is dialled");
+    rig_pass(r, 400 * MS);
+    rig_up(r, r->last.slot, rig_known(r));
+    for (i = 0; i < 20; i++)
+        (void)rig_reached(r);
+    r->d.start.began_at = r->now + SECOND; /* not the pace, but the news */
+    rig_pass(r, 90 * MS);
+    ok(r->dials == 1, "90 ms after its news nobody was dialled: %u", r->dials);
+    rig_pass(r, 30 * MS);
+    ok(r->dials > 1, "but after 120: %u", r->dials);
+    rig_free(r);
+}
+
+/* A dial that began `took` ago and was answered after `way` has led to a link. */
+static void learn(struct phx__dial_start *s, uint64_t took, uint64_t way, uint32_t known, uint64_t now)
+{
+    struct phx__dial_slot slot = { .since = now - took, .answered_at = way != 0 ? now - took + way : 0 };
+
+    phx__dial_start_learn(s, &slot, known, 64, now);
+}
+
 static void test_start_window(void)
 {
     /* Goal: a link that took twice the quickest and 20 ms is quick yet, and makes the window one larger, up
@@ -226,37 +281,46 @@ static void test_start_window(void)
     uint32_t i;
 
     phx__dial_start_init(&s);
-    phx__dial_start_learn(&s, 5 * MS, 64, SECOND);
+    learn(&s, 5 * MS, 0, 1, SECOND);
     ok(s.window == 3 && s.quickest == 5 * MS, "the quickest so far");
-    phx__dial_start_learn(&s, slow, 64, SECOND);
+    learn(&s, slow, 0, 1, SECOND);
     ok(s.window == 4, "%u ms are quick", (unsigned)(slow / MS));
     for (i = 0; i < 100; i++)
-        phx__dial_start_learn(&s, slow, 64, SECOND);
+        learn(&s, slow, 0, 1, SECOND);
     ok(s.window == 64, "64 are the most");
-    phx__dial_start_learn(&s, slow + 1, 64, SECOND);
-    phx__dial_start_learn(&s, slow + 1, 64, SECOND + slow);
+    learn(&s, slow + 1, 0, 1, SECOND);
+    learn(&s, slow + 1, 0, 1, SECOND + slow);
     ok(s.window == 32, "a microsecond more is slow; two links at once are one sign of it");
     for (i = 1; i < 10; i++)
-        phx__dial_start_learn(&s, slow + 1, 64, SECOND + i * (slow + 1));
+        learn(&s, slow + 1, 0, 1, SECOND + i * (slow + 1));
     ok(s.window == 1, "one is the least: %u", s.window);
 }
 
 static void test_start_rest(void)
 {
-    /* Goal: after a slow link a node leaves the processors to others for 16 times what it took, but for 4 s
-     * at most. */
+    /* Goal: after a slow link a node leaves the processors to others, as if all did so and eight dials
+     * were under way in all; for 16 s at most; while there are news, and then for as long again. A long way
+     * is not slow. Method: 400 known; news for two seconds. */
     const uint64_t slow = 2 * 5 * MS + 20 * MS + 1;
     const struct phx__dial_slots none = { .count = 0 };
     struct phx__dial_start s;
 
     phx__dial_start_init(&s);
-    phx__dial_start_learn(&s, 5 * MS, 64, SECOND);
-    ok(phx__dial_start_room_at(&s, &none, 1, 0, 2 * SECOND) == 2 * SECOND, "none after a quick one");
-    phx__dial_start_learn(&s, slow, 64, 2 * SECOND);
-    ok(phx__dial_start_room_at(&s, &none, 1, 0, 2 * SECOND) == 2 * SECOND + 16 * slow,
+    s.since = 10 * SECOND;
+    s.news_at = 12 * SECOND;
+    learn(&s, 5 * MS, 0, 400, SECOND);
+    ok(phx__dial_start_room_at(&s, &none, 400, 0, 12 * SECOND) == 12 * SECOND, "none after a quick one");
+    learn(&s, 200 * MS, 90 * MS, 400, 12 * SECOND);
+    ok(s.rest_until == 0, "nor after a long way");
+    learn(&s, 200 * MS, 89 * MS, 400, 12 * SECOND);
+    ok(s.rest_until == 22 * SECOND, "200 ms where 400 are known: 10 s");
+    learn(&s, slow, 0, 400, 12 * SECOND);
+    ok(phx__dial_start_room_at(&s, &none, 400, 0, 12 * SECOND) == 12 * SECOND + 50 * slow,
        "a slow one is followed by a rest");
-    phx__dial_start_learn(&s, SECOND, 64, 2 * SECOND);
-    ok(phx__dial_start_room_at(&s, &none, 1, 0, 2 * SECOND) == 6 * SECOND, "of 4 s at most");
+    learn(&s, SECOND, 0, 400, 12 * SECOND);
+    ok(s.rest_until == 28 * SECOND, "of 16 s at most");
+    ok(phx__dial_start_room_at(&s, &none, 400, 0, 12 * SECOND) == 14 * SECOND, "and of 2 s after the news");
+    ok(phx__dial_start_room_at(&s, &none, 400, 1, 13 * SECOND) == 16 * SECOND, "news: longer");
 }
 
 static void test_start_wakes(void)
@@ -300,6 +364,8 @@ int main(void)
 {
     test_start_rest();
     test_start_courtesy();
+    test_start_lull_share();
+    test_start_hub_first();
     test_start_wakes();
     test_start();
     test_start_firewalls();
