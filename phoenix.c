@@ -1622,7 +1622,9 @@ struct phx__dest {
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
-    uint8_t card_own;      /* the owner itself has sent this card, over the link that is up */
+    unsigned card_own : 1; /* the owner itself has sent this card, over the link that is up */
+    unsigned card_new : 1; /* .. and other rooms have not seen it: the node clears that */
+    unsigned reborn : 1;   /* other rooms have not seen this incarnation: likewise */
 };
 
 struct phx__route_table {
@@ -2204,14 +2206,28 @@ struct phx__detect_link {
     uint64_t answer_by, used_at, used_last; /* waking */
 };
 struct phx__detect_node {
-    uint64_t since; /* of state */
-    uint64_t fail_at; /* when an unreachable node becomes failed, or a suspicion ends; waking */
+    uint64_t since;  /* of state */
+    uint32_t trouble; /* index in phx__detect.troubles + 1; 0: none */
+    uint16_t link;   /* index of its link + 1, of 65,535 at most; 0: none */
+    uint8_t state;   /* enum phx_state; 0: not known */
+};
+/* The last rumour about it that was passed on: about which life and number, when. */
+struct phx__detect_rumour {
+    uint64_t incarnation, at;
+    uint32_t seq;
+};
+/* What is kept of a node that was accused or lost, or a link with which was lost. */
+struct phx__detect_trouble {
+    uint64_t fail_at;    /* when an unreachable node fails, or a suspicion ends; waking; 0: see since */
+    uint64_t heard_at, lost_at; /* of the last link that was lost: last traffic on it, when; 0: none was */
+    int lost_error;      /* .. and why */
+    struct phx__detect_rumour rumour;
+    uint32_t node;
+    uint32_t accuser;    /* who said so; PHX__SELF: our link was silent; PHX__NONE: its last route went */
     uint32_t accused_ms; /* when it was last accused, in milliseconds that come round; 0: never */
-    uint32_t accuser; /* who said so; PHX__SELF: our link was silent; PHX__NONE: its last route went */
-    uint32_t fail_timer; /* handle + 1; 0: none */
-    uint16_t link;       /* index of its link + 1, of 65,535 at most; 0: none */
-    uint8_t state;       /* enum phx_state; 0: not known */
+    uint16_t rests;      /* how often the path was to blame, since a link lasted */
     uint8_t put_off;     /* how often an answer has put off its failure since it became unreachable */
+    uint8_t probed;      /* no other node is asked any more */
 };
 struct phx__detect {
     struct phx__mem *mem;
@@ -2221,11 +2237,15 @@ struct phx__detect {
     struct phx_detector limits;
     struct phx__detect_node *at; /* by node */
     uint32_t capacity;
+    struct phx__detect_trouble *troubles; /* in no order */
+    uint32_t trouble_count, trouble_capacity;
     struct phx__detect_link **links;
     uint32_t link_count, link_capacity;
-    uint32_t shared_timer; /* for nodes that got no memory for a fail_timer: handle + 1 */
+    uint32_t timer;        /* for all unreachable and suspect nodes; PHX__NONE: none was known yet */
+    int unlisted;          /* .. of whom one is not among the troubles, for lack of memory */
     uint32_t monitors;     /* how many we have */
-    uint32_t suspects;     /* nodes in PHX_NODE_SUSPECT */
+    uint32_t suspects;     /* nodes in PHX_NODE_SUSPECT ... */
+    uint32_t sought;       /* ... and those in PHX_NODE_UNREACHABLE beside */
     int blind;             /* input that arrived during a stall has not been read: the owner clears it */
     uint64_t last_step;    /* 0: there was none */
     uint64_t stalled;      /* sum of all own stalls */
@@ -2273,8 +2293,10 @@ PHX_PRIVATE int phx__detect_reachable(struct phx__detect *d, uint32_t node, int 
 PHX_PRIVATE enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since);
 PHX_PRIVATE int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node);
 /* NULL if nothing is known of it, or of a link with it. */
-PHX_PRIVATE struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node);
 PHX_PRIVATE struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node);
+PHX_PRIVATE struct phx__detect_trouble *phx__detect_trouble_of(const struct phx__detect *d, uint32_t node);
+/* The same, made if there is none. NULL: no memory; or the node never had a state nor a link. */
+PHX_PRIVATE struct phx__detect_trouble *phx__detect_trouble_make(struct phx__detect *d, uint32_t node);
 PHX_PRIVATE void phx__detect_forget(struct phx__detect *d, uint32_t node);
 /* A timer of kind PHX__TIMER_DETECT_LINK or PHX__TIMER_DETECT_NODE fired. */
 PHX_PRIVATE void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t now);
@@ -2868,7 +2890,6 @@ struct phx__tokens {
     uint64_t looks;   /* messages that were walked over to cancel others, since the start */
 };
 
-PHX_PRIVATE void phx__post_tokens_init(struct phx__tokens *t, struct phx__mem *mem);
 PHX_PRIVATE void phx__post_tokens_drop(struct phx__tokens *t);
 /* All messages with a token are added now, for which `count` things are walked over. */
 PHX_PRIVATE void phx__post_tokens_begin(struct phx__tokens *t, size_t count);
@@ -3063,6 +3084,7 @@ struct phx__post_ops {
     int (*held)(phx *ctx, uint32_t node, const struct phx_range *range, struct phx_range *out);
     /* A message waits because nobody holds its name. */
     void (*unheld)(phx *ctx, uint64_t name);
+    uint32_t (*window)(phx *ctx, uint32_t node); /* as announced; 0: not yet */
     int (*hears)(phx *ctx, uint32_t nbr); /* has something come from the neighbour of late? */
 };
 
@@ -3217,8 +3239,6 @@ struct phx__post {
     struct phx__post_limits limits;
     struct phx__post_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
-    uint32_t *windows; /* by node, as announced; 0: not yet */
-    uint32_t window_capacity;
     uint64_t lives; /* of peers, given out since the start */
     uint64_t usual_rtt; /* 0: none was measured yet */
     uint64_t doubt_until; /* see SCHED_DOUBT */
@@ -3343,8 +3363,8 @@ PHX_PRIVATE size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struc
 PHX_PRIVATE void phx__post_sched_route(struct phx__post *p, uint32_t node);
 /* A neighbour that led to others is lost. */
 PHX_PRIVATE void phx__post_sched_doubt(struct phx__post *p);
-/* What the node announces as its window. */
-PHX_PRIVATE void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes);
+/* What the node announces as its window may be another one. */
+PHX_PRIVATE void phx__post_sched_window(struct phx__post *p, uint32_t node);
 
 #endif
 
@@ -3633,7 +3653,7 @@ struct phx__node_env {
 #endif
 #ifndef PHX_NODE_SUSPECT_H
 #define PHX_NODE_SUSPECT_H
-/* include "base/rnd.h" */
+/* include "detect/detect.h" */
 /* include "node/env.h" */
 /* include "wire/route.h" */
 
@@ -3645,27 +3665,20 @@ struct phx__node_suspect_ops {
     int (*accuse)(phx *ctx, uint32_t node, uint32_t accuser);
     void (*alive)(phx *ctx, uint32_t node);
     void (*refute)(phx *ctx, uint32_t nbr, const struct phx__request *q); /* a new own number, for nbr too */
-};
-struct phx__node_suspect_rumour { /* the last one about a node */
-    uint64_t incarnation, at; /* about which life, when */
-    uint32_t seq;
-    uint32_t node;
+    /* Where the last rumour about a node is noted; NULL: nowhere yet, or with make: no memory. */
+    struct phx__detect_rumour *(*rumour)(phx *ctx, uint32_t node, int make);
 };
 struct phx__node_suspect {
     struct phx__node_env env;
     struct phx__node_suspect_ops ops;
     struct phx__rnd *rnd;
     const struct phx_detector *limits;
-    struct phx__node_suspect_rumour *at;
-    uint32_t count, capacity;
-    struct phx__map places; /* node -> its place in at */
 };
 
 /* *limits may change. */
 PHX_PRIVATE void phx__node_suspect_init(struct phx__node_suspect *s, const struct phx__node_env *env,
                                         struct phx__rnd *rnd, const struct phx_detector *limits,
                                         const struct phx__node_suspect_ops *ops);
-PHX_PRIVATE void phx__node_suspect_free(struct phx__node_suspect *s);
 /* A link with this node is silent: tells all. */
 PHX_PRIVATE void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now);
 /* The node is lost: asks others whether they reach it. */
@@ -3677,7 +3690,6 @@ PHX_PRIVATE int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t
                                            const struct phx__frame *f);
 /* An entry is about to be taken in while somebody is suspected: it may refute that. */
 PHX_PRIVATE void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e);
-PHX_PRIVATE void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node);
 
 #endif
 
@@ -3859,26 +3871,13 @@ struct phx__links {
 
 /* What the node keeps of each other node beside the rooms' own arrays. */
 struct phx__peer {
-    uint64_t life;         /* incarnation + 1, as last seen; 0: none yet */
-    uint32_t link;         /* slot of the link that is up, or PHX__NONE */
-    uint32_t card_version; /* as last given to names, dial and post; 0: none of this life */
-    uint32_t via;          /* the last next hop */
-    uint32_t history;      /* index in phx__peers.history + 1; 0: none */
-};
-
-/* ... and of those with which a link was lost. */
-struct phx__history {
-    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
-    int lost_error;             /* why the link was lost */
-    uint32_t node;
-    uint32_t rests;             /* how often the path was to blame, since a link lasted */
+    uint32_t link; /* slot of the link that is up, or PHX__NONE */
+    uint32_t via;  /* the last next hop */
 };
 
 struct phx__peers {
     struct phx__peer *at; /* by node */
     uint32_t capacity;
-    struct phx__history *history;
-    uint32_t history_count, history_capacity;
     uint64_t dead_at; /* when to look at those that failed or left; 0: none did */
     uint64_t fit_at;  /* memory is not given back before */
     size_t dead_bytes; /* what the dead that were looked at take, or more */
@@ -4100,8 +4099,8 @@ PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is */
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
-/* The last link with this node that was lost, all 0 if it was forgotten; NULL: none was lost. */
-PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
+/* The last link with this node that was lost, as lost_at, heard_at and the like say; NULL: none was lost. */
+PHX_PRIVATE struct phx__detect_trouble *phx__node_history(const phx *p, uint32_t node);
 PHX_PRIVATE uint64_t phx__node_rest_until(const phx *p, uint32_t node);
 PHX_PRIVATE void phx__node_note_end(phx *p, const struct phx__link *l, int reason); /* why it ended */
 PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
@@ -10810,6 +10809,7 @@ int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const
     phx__route_table_uncard(t, d);
     d->card = copy;
     d->card_version = version;
+    d->card_new = 1;
     return 0;
 }
 
@@ -11445,6 +11445,7 @@ PHX__COLD static void route_restarted(struct phx__route *r, uint32_t node, uint6
     phx__route_table_drop_offers(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
     d->incarnation = incarnation;
+    d->reborn = 1;
     route_reborn(r, node);
     d->seq = 0;
     phx__route_table_uncard(&r->table, d); /* it may say that the former life has left */
@@ -11703,8 +11704,7 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
             (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     if (d->pos == PHX__TABLE_GONE)
         route_reborn(r, nbr);
-    l = route_loss(r, nbr);
-    if (l == NULL || l->settled) {
+    if ((l = route_loss(r, nbr)) == NULL || l->settled) {
         r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
         r->lost.claimed ^= phx__id_hash(&r->ids->at[nbr]);
     }
@@ -12916,8 +12916,9 @@ int phx__route_advert_changed(struct phx__route *r, uint32_t *node)
  * A rumour about a neighbour that has announced a pause is ignored until the pause is over.
  *
  * Timers are lazy: traffic only stores times. When the one timer of a link fires, it is set to the earliest
- * time at which something must be sent, received or checked. How heartbeats, rumours and probes travel, and
- * how links are closed, is the node's affair. */
+ * time at which something must be sent, received or checked. Nodes that are unreachable or suspect have one
+ * timer together, which looks at all that ever were: they are few, or many of them are due at once. How
+ * heartbeats, rumours and probes travel, and how links are closed, is the node's affair. */
 /* include "detect/detect.h" */
 
 /* A step this much later is a stall, less is ordinary scheduling. Half of timeout_us counts if lower. */
@@ -12926,8 +12927,6 @@ int phx__route_advert_changed(struct phx__route *r, uint32_t *node)
 #define DETECT_FIRST_US (5 * PHX__SECOND)
 /* A new route takes a dial or two, one of which may have to wait a second for the other side. */
 #define DETECT_GRACE_US (10 * PHX__SECOND)
-/* The argument of the shared timer, in place of a node. */
-#define DETECT_ALL PHX__NONE
 /* While input waits: until the next look. */
 #define DETECT_BLIND_US PHX__MS
 /* The longest own stall is that of this half minute and the one before. */
@@ -12954,16 +12953,30 @@ static uint64_t detect_waking(const struct phx__detect *d, uint64_t now)
     return detect_clock(d, now) - d->stalled;
 }
 
-PHX__APART struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node)
-{
-    return node < d->capacity ? &d->at[node] : NULL;
-}
-
 struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
 {
     uint32_t place = node < d->capacity ? d->at[node].link : 0;
 
     return place != 0 ? d->links[place - 1] : NULL;
+}
+
+struct phx__detect_trouble *phx__detect_trouble_of(const struct phx__detect *d, uint32_t node)
+{
+    uint32_t place = node < d->capacity ? d->at[node].trouble : 0;
+
+    return place != 0 ? &d->troubles[place - 1] : NULL;
+}
+
+PHX__COLD struct phx__detect_trouble *phx__detect_trouble_make(struct phx__detect *d, uint32_t node)
+{
+    uint32_t count = d->trouble_count + 1;
+
+    if (node < d->capacity && d->at[node].trouble == 0
+        && phx__mem_grow(d->mem, &d->troubles, &d->trouble_capacity, count, sizeof *d->troubles) == 0) {
+        d->troubles[d->trouble_count++] = (struct phx__detect_trouble){ .node = node };
+        d->at[node].trouble = count;
+    }
+    return phx__detect_trouble_of(d, node);
 }
 
 /* ---- The timer of a link --------------------------------------------------------------------- */
@@ -13059,11 +13072,13 @@ PHX__COLD static void detect_fill_monitors(struct phx__detect *d)
 
 /* ---- States of nodes ------------------------------------------------------------------------- */
 
-static void detect_drop_timer(struct phx__detect *d, struct phx__detect_node *n)
+/* A state begins (by 1) or ends (-1). While there is no suspect nor unreachable node nothing is due. */
+static void detect_count(struct phx__detect *d, int state, int by)
 {
-    if (n->fail_timer != 0)
-        phx__timer_drop(d->timers, n->fail_timer - 1);
-    n->fail_timer = 0;
+    d->suspects += state == PHX_NODE_SUSPECT ? (uint32_t)by : 0;
+    d->sought += state == PHX_NODE_SUSPECT || state == PHX_NODE_UNREACHABLE ? (uint32_t)by : 0;
+    if (d->sought == 0 && d->timer != PHX__NONE)
+        phx__timer_stop(d->timers, d->timer);
 }
 
 static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_state state, uint64_t now)
@@ -13072,65 +13087,63 @@ static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_stat
 
     if (n->state == state)
         return;
-    d->suspects -= n->state == PHX_NODE_SUSPECT;
-    d->suspects += state == PHX_NODE_SUSPECT;
+    detect_count(d, state, 1);
+    detect_count(d, n->state, -1);
     n->state = (uint8_t)state;
     n->since = detect_clock(d, now);
-    if (state != PHX_NODE_UNREACHABLE && state != PHX_NODE_SUSPECT)
-        detect_drop_timer(d, n);
     d->ops.state(d->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
 PHX__APART static void detect_record_accusation(struct phx__detect *d, uint32_t node, uint32_t accuser,
                                                 uint64_t now)
 {
-    d->at[node].accuser = accuser;
-    d->at[node].accused_ms = (uint32_t)(detect_clock(d, now) / PHX__MS);
+    struct phx__detect_trouble *t = phx__detect_trouble_make(d, node);
+
+    if (t == NULL)
+        return;
+    t->accuser = accuser;
+    t->accused_ms = (uint32_t)(detect_clock(d, now) / PHX__MS);
 }
 
-/* Makes a timer unless there is one. *timer is its handle + 1; 0: no memory. */
-static int detect_has_timer(struct phx__detect *d, uint32_t node, uint32_t *timer)
-{
-    if (*timer == 0 && phx__timer_new(d->timers, PHX__TIMER_DETECT_NODE, node, timer) == 0)
-        ++*timer;
-    return *timer != 0;
-}
-
-/* When to look at a node again; waking. Without memory for its timer the shared one fires instead. */
-static void detect_look_at(struct phx__detect *d, uint32_t node, uint64_t waking)
+/* When to look at those that are suspect or unreachable, at the latest; waking. */
+static void detect_look_at(struct phx__detect *d, uint64_t waking)
 {
     uint64_t at = detect_sum(waking, d->stalled);
 
-    if (detect_has_timer(d, node, &d->at[node].fail_timer))
-        phx__timer_set(d->timers, d->at[node].fail_timer - 1, at);
-    else if (at < phx__timer_at(d->timers, d->shared_timer - 1))
-        phx__timer_set(d->timers, d->shared_timer - 1, at);
+    if (at < phx__timer_at(d->timers, d->timer))
+        phx__timer_set(d->timers, d->timer, at);
+}
+
+/* An unreachable node fails after broken_us, with a second probe halfway; a suspicion ends later. */
+PHX__COLD static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, int lost, uint64_t now)
+{
+    struct phx__detect_trouble *t = phx__detect_trouble_make(d, node);
+    uint64_t waking = detect_waking(d, now);
+    uint64_t from = lost ? PHX__MAX(waking, d->grace) : detect_sum(waking, d->limits.timeout_us);
+
+    detect_look_at(d, detect_sum(from, d->limits.broken_us >> lost));
+    d->unlisted |= t == NULL;
+    if (t == NULL)
+        return;
+    t->fail_at = detect_sum(from, d->limits.broken_us);
+    t->probed = !lost;
 }
 
 static void detect_suspect(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = &d->at[node];
-
-    if (n->state != PHX_NODE_OK)
+    if (d->at[node].state != PHX_NODE_OK)
         return;
-    n->fail_at = detect_sum(detect_waking(d, now), detect_sum(d->limits.timeout_us, d->limits.broken_us));
-    detect_look_at(d, node, n->fail_at);
+    detect_start_fail_timer(d, node, 0, now);
     detect_set_state(d, node, PHX_NODE_SUSPECT, now);
-}
-
-/* An unreachable node fails after broken_us, with a second probe halfway. */
-PHX__COLD static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64_t now)
-{
-    uint64_t waking = detect_waking(d, now), from = waking > d->grace ? waking : d->grace;
-
-    d->at[node].fail_at = detect_sum(from, d->limits.broken_us);
-    detect_look_at(d, node, detect_sum(from, d->limits.broken_us / 2));
 }
 
 PHX__COLD static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    d->at[node].put_off = 0;
-    detect_start_fail_timer(d, node, now);
+    struct phx__detect_trouble *t = phx__detect_trouble_make(d, node);
+
+    if (t != NULL)
+        t->put_off = 0;
+    detect_start_fail_timer(d, node, 1, now);
     if (d->at[node].state != PHX_NODE_SUSPECT)
         detect_record_accusation(d, node, PHX__NONE, now);
     detect_set_state(d, node, PHX_NODE_UNREACHABLE, now);
@@ -13138,21 +13151,32 @@ PHX__COLD static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t
         d->ops.probe(d->ops.ctx, node, 0);
 }
 
+/* Without memory for what is kept of it no stall puts its failure off, and there is no second probe. */
 PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = phx__detect_node_of(d, node);
-    uint64_t waking = detect_waking(d, now), half = d->limits.broken_us - d->limits.broken_us / 2;
+    struct phx__detect_trouble *t = phx__detect_trouble_of(d, node);
+    const struct phx__detect_node *n = &d->at[node];
+    uint64_t fail_at = detect_sum(n->since, d->limits.broken_us) - d->stalled, waking, at;
+    int probes = t != NULL && !t->probed;
 
-    if (n == NULL || (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT))
+    if (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT)
         return;
+    if (t != NULL && t->fail_at != 0)
+        fail_at = t->fail_at;
+    d->unlisted |= t == NULL;
+    waking = detect_waking(d, now);
+    at = probes ? fail_at - (d->limits.broken_us - d->limits.broken_us / 2) : fail_at;
     if (d->blind) {
-        detect_look_at(d, node, waking + DETECT_BLIND_US);
-    } else if (waking >= n->fail_at) { /* the neighbours of a node that is still suspect kept their links */
+        detect_look_at(d, waking + DETECT_BLIND_US);
+    } else if (waking >= fail_at) { /* the neighbours of a node that is still suspect kept their links */
         detect_set_state(d, node, n->state == PHX_NODE_SUSPECT ? PHX_NODE_OK : PHX_NODE_FAILED, now);
     } else {
-        detect_look_at(d, node, n->fail_at);
-        if (n->state == PHX_NODE_UNREACHABLE && detect_sum(waking, half) >= n->fail_at)
+        probes = probes && waking >= at;
+        detect_look_at(d, probes ? fail_at : at);
+        if (probes) {
+            t->probed = 1;
             d->ops.probe(d->ops.ctx, node, 1);
+        }
     }
 }
 
@@ -13251,7 +13275,9 @@ void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__t
                       const struct phx__detect_ops *ops)
 {
     PHX_ASSERT(limits->interval_us > 0);
-    *d = (struct phx__detect){ .mem = mem, .timers = timers, .rnd = rnd, .limits = *limits, .ops = *ops };
+    *d = (struct phx__detect){
+        .mem = mem, .timers = timers, .rnd = rnd, .limits = *limits, .ops = *ops, .timer = PHX__NONE
+    };
 }
 
 /* The owner frees the timers with their heap. */
@@ -13260,6 +13286,7 @@ PHX__COLD void phx__detect_free(struct phx__detect *d)
     while (d->link_count > 0)
         phx__mem_put(d->mem, d->links[--d->link_count], sizeof **d->links);
     phx__mem_put(d->mem, d->at, d->capacity * sizeof *d->at);
+    phx__mem_put(d->mem, d->troubles, d->trouble_capacity * sizeof *d->troubles);
     phx__mem_put(d->mem, d->links, d->link_capacity * sizeof *d->links);
     memset(d, 0, sizeof *d);
 }
@@ -13498,21 +13525,22 @@ PHX__COLD int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t 
 
 void phx__detect_alive(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = phx__detect_node_of(d, node);
+    struct phx__detect_trouble *t = phx__detect_trouble_of(d, node);
+    enum phx_state state = phx__detect_state(d, node, NULL);
 
-    if (n != NULL && n->state == PHX_NODE_SUSPECT) {
+    if (state == PHX_NODE_SUSPECT) {
         detect_set_state(d, node, PHX_NODE_OK, now);
-    } else if (n != NULL && n->state == PHX_NODE_UNREACHABLE && n->put_off < DETECT_PUT_OFF) {
-        n->put_off++;
-        detect_start_fail_timer(d, node, now);
+    } else if (state == PHX_NODE_UNREACHABLE && t != NULL && t->put_off < DETECT_PUT_OFF) {
+        t->put_off++;
+        detect_start_fail_timer(d, node, 1, now);
     }
 }
 
 int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int left, uint64_t now)
 {
-    /* The shared timer is made with the first known node, so that nothing can fail when one is lost. */
+    /* The timer is made with the first known node, so that nothing can fail when one is lost. */
     if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0
-        || !detect_has_timer(d, DETECT_ALL, &d->shared_timer))
+        || (d->timer == PHX__NONE && phx__timer_new(d->timers, PHX__TIMER_DETECT_NODE, 0, &d->timer) != 0))
         return PHX_ENOMEM;
     if (yes && d->at[node].state != PHX_NODE_SUSPECT) /* a route refutes no suspicion: there was one before */
         detect_set_state(d, node, PHX_NODE_OK, now);
@@ -13525,11 +13553,12 @@ int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int lef
 
 enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since)
 {
-    const struct phx__detect_node *n = phx__detect_node_of(d, node);
+    static const struct phx__detect_node unknown = { .state = 0 };
+    const struct phx__detect_node *n = node < d->capacity ? &d->at[node] : &unknown;
 
     if (since != NULL)
-        *since = n == NULL ? 0 : n->since;
-    return n == NULL ? (enum phx_state)0 : (enum phx_state)n->state;
+        *since = n->since;
+    return (enum phx_state)n->state;
 }
 
 int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node)
@@ -13541,27 +13570,35 @@ int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node)
 
 PHX__COLD void phx__detect_forget(struct phx__detect *d, uint32_t node)
 {
-    struct phx__detect_node *n = phx__detect_node_of(d, node);
+    struct phx__detect_trouble *t = phx__detect_trouble_of(d, node);
+    struct phx__detect_node *n;
 
-    if (n == NULL)
+    if (node >= d->capacity)
         return;
     phx__detect_link_down(d, node);
-    d->suspects -= n->state == PHX_NODE_SUSPECT;
-    detect_drop_timer(d, n);
-    memset(n, 0, sizeof *n);
+    n = &d->at[node];
+    detect_count(d, n->state, -1);
+    if (t != NULL) {
+        *t = d->troubles[--d->trouble_count];
+        d->at[t->node].trouble = n->trouble;
+    }
+    memset(n, 0, sizeof *n); /* also if it was the last one, which was just moved here */
 }
 
 void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t now)
 {
     now = detect_clock(d, now);
-    if (kind == PHX__TIMER_DETECT_LINK)
+    if (kind == PHX__TIMER_DETECT_LINK) {
         detect_link_due(d, node, now);
-    else if (node != DETECT_ALL)
-        detect_node_due(d, node, now);
-    else
-        for (node = 0; node < d->capacity; node++) /* each gets a timer, or sets the shared one again */
-            if (d->at[node].fail_timer == 0)
-                detect_node_due(d, node, now);
+        return;
+    }
+    d->mem->looks += d->trouble_count;
+    for (uint32_t i = d->trouble_count; i-- > 0;)
+        if (i < d->trouble_count) /* the host may have heard of a state, and others are forgotten */
+            detect_node_due(d, d->troubles[i].node, now);
+    for (node = d->unlisted ? d->capacity : 0, d->unlisted = 0; node-- > 0;)
+        if (d->at[node].trouble == 0)
+            detect_node_due(d, node, now);
 }
 
 /* ======== src/names/index.c ======== */
@@ -17142,13 +17179,6 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
 
 #define TOKENS_NONE UINT32_MAX
 
-void phx__post_tokens_init(struct phx__tokens *t, struct phx__mem *mem)
-{
-    memset(t, 0, sizeof *t);
-    t->mem = mem;
-    phx__map_init(&t->heads, mem);
-}
-
 void phx__post_tokens_drop(struct phx__tokens *t)
 {
     phx__mem_put(t->mem, t->list, t->capacity * sizeof *t->list);
@@ -17241,7 +17271,7 @@ void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem)
     s->mem = mem;
     phx__map_init(&s->index, mem);
     phx__map_init(&s->waiting, mem);
-    phx__post_tokens_init(&s->tokens, mem);
+    s->tokens = (struct phx__tokens){ .mem = mem, .heads = { .mem = mem } };
     phx__ring_init(&s->multicasts);
 }
 
@@ -17817,7 +17847,7 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
 
 static size_t sched_window(const struct phx__post *p, uint32_t node)
 {
-    uint32_t window = node < p->window_capacity ? p->windows[node] : 0;
+    uint32_t window = p->ops.window(p->ops.ctx, node);
 
     return window != 0 ? window : SCHED_WINDOW_UNKNOWN;
 }
@@ -18227,17 +18257,13 @@ void phx__post_sched_route(struct phx__post *p, uint32_t node)
     phx__post_sched_list(p, &peer->transit.source);
 }
 
-void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes)
+void phx__post_sched_window(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
+    uint32_t window = peer != NULL && peer->out.base == 0 ? p->ops.window(p->ops.ctx, node) : 0;
 
-    /* Without memory for it the flow begins with the least window there is. */
-    if (node == PHX__SELF
-        || phx__mem_grow(p->mem, &p->windows, &p->window_capacity, node + 1, sizeof *p->windows) != 0)
-        return;
-    p->windows[node] = bytes;
-    if (peer != NULL && peer->out.base == 0 && bytes != 0) { /* later acks say it */
-        peer->out.window = bytes;
+    if (window != 0) { /* later acks say it */
+        peer->out.window = window;
         phx__post_sched_list(p, &peer->own);
     }
 }
@@ -18260,8 +18286,6 @@ void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
 {
     struct phx__post_source *s;
 
-    if (nbr < p->window_capacity)
-        p->windows[nbr] = 0;
     if (nbr >= p->node_capacity)
         return;
     sched_drop_past(p, nbr, NULL);
@@ -20830,7 +20854,6 @@ PHX__COLD void phx__post_free(struct phx__post *p)
         phx__buf_block_drop(p->outcomes.list[i].body);
     phx__mem_put(p->mem, p->outcomes.list, p->outcomes.capacity * sizeof *p->outcomes.list);
     phx__mem_put(p->mem, p->nodes, p->node_capacity * sizeof *p->nodes);
-    phx__mem_put(p->mem, p->windows, p->window_capacity * sizeof *p->windows);
     phx__post_store_free(&p->store);
     memset(p, 0, sizeof *p); /* the caller frees its timers */
 }
@@ -21269,52 +21292,17 @@ void phx__node_suspect_init(struct phx__node_suspect *s, const struct phx__node_
                             const struct phx__node_suspect_ops *ops)
 {
     *s = (struct phx__node_suspect){ .env = *env, .ops = *ops, .rnd = rnd, .limits = limits };
-    phx__map_init(&s->places, env->mem);
-}
-
-void phx__node_suspect_free(struct phx__node_suspect *s)
-{
-    phx__mem_put(s->env.mem, s->at, s->capacity * sizeof *s->at);
-    phx__map_free(&s->places);
 }
 
 /* ---- Rumours --------------------------------------------------------------------------------- */
 
-static struct phx__node_suspect_rumour *suspect_last(const struct phx__node_suspect *s, uint32_t node)
-{
-    uint32_t i = phx__map_get(&s->places, node);
-
-    return i == UINT32_MAX ? NULL : &s->at[i];
-}
-
 PHX__COLD static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node,
                                           const struct phx__suspect *r, uint64_t now)
 {
-    struct phx__node_suspect_rumour *last = suspect_last(s, node);
+    struct phx__detect_rumour *last = s->ops.rumour(s->env.ctx, node, 1);
 
-    if (last == NULL) {
-        if (phx__mem_grow(s->env.mem, &s->at, &s->capacity, s->count + 1, sizeof *last) != 0
-            || phx__map_put(&s->places, node, s->count) != 0)
-            return; /* it may be passed on twice */
-        last = &s->at[s->count++];
-        last->node = node;
-    }
-    last->incarnation = r->incarnation;
-    last->seq = r->seq;
-    last->at = now;
-}
-
-/* The last one takes its place. */
-PHX__COLD void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node)
-{
-    struct phx__node_suspect_rumour *last = suspect_last(s, node);
-
-    if (last == NULL)
-        return;
-    phx__map_del(&s->places, node);
-    *last = s->at[--s->count];
-    if (last != &s->at[s->count])
-        (void)phx__map_put(&s->places, last->node, (uint32_t)(last - s->at)); /* replaces: cannot fail */
+    if (last != NULL) /* else it may be passed on twice */
+        *last = (struct phx__detect_rumour){ r->incarnation, now, r->seq };
 }
 
 /* 1 if it was passed on already, and not so long ago that something may have got lost; or if it closely
@@ -21322,7 +21310,7 @@ PHX__COLD void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t no
 static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r,
                           uint64_t now)
 {
-    const struct phx__node_suspect_rumour *last = suspect_last(s, node);
+    const struct phx__detect_rumour *last = s->ops.rumour(s->env.ctx, node, 0);
     uint64_t age;
 
     if (last == NULL || last->incarnation != r->incarnation)
@@ -21383,13 +21371,13 @@ PHX__COLD int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t
 
 PHX__COLD void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e)
 {
-    const struct phx__node_suspect_rumour *last;
+    const struct phx__detect_rumour *last;
     uint32_t seq, node = e->hops == PHX__UNREACHABLE ? PHX__NONE : phx__id_find(s->env.ids, &e->id);
     uint64_t incarnation;
 
     if (node == PHX__NONE || node == PHX__SELF || !s->env.life(s->env.ctx, node, &incarnation, &seq))
         return;
-    last = suspect_last(s, node);
+    last = s->ops.rumour(s->env.ctx, node, 0);
     if (e->incarnation > incarnation
         || (e->incarnation == incarnation && e->seq > seq
             && (last == NULL || last->incarnation != incarnation || e->seq > last->seq)))
@@ -22266,18 +22254,18 @@ int phx__node_peer(phx *p, uint32_t node)
     return 0;
 }
 
-PHX__COLD struct phx__history *phx__node_history(const phx *p, uint32_t node)
+PHX__COLD struct phx__detect_trouble *phx__node_history(const phx *p, uint32_t node)
 {
-    uint32_t i = node < p->peers.capacity ? p->peers.at[node].history : 0;
+    struct phx__detect_trouble *t = phx__detect_trouble_of(&p->detect, node);
 
-    return i != 0 ? &p->peers.history[i - 1] : NULL;
+    return t != NULL && t->lost_at != 0 ? t : NULL;
 }
 
 /* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
  * other ways, or was found there at once, lost what was sent, and neither end was late. */
 PHX__COLD uint64_t phx__node_rest_until(const phx *p, uint32_t node)
 {
-    const struct phx__history *h = phx__node_history(p, node);
+    const struct phx__detect_trouble *h = phx__node_history(p, node);
     uint64_t since;
 
     if (h == NULL || h->lost_error != PHX_ETIMEDOUT
@@ -22291,19 +22279,14 @@ PHX__COLD uint64_t phx__node_rest_until(const phx *p, uint32_t node)
 PHX__COLD void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
-    struct phx__peers *s = &p->peers;
-    struct phx__history *past;
+    struct phx__detect_trouble *t;
 
-    if (n == NULL || !phx__node_serves(p, l))
+    if (n == NULL || !phx__node_serves(p, l) || (t = phx__detect_trouble_make(&p->detect, l->peer)) == NULL)
         return;
-    if (s->at[l->peer].history == 0) {
-        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
-            return;
-        s->at[l->peer].history = ++s->history_count;
-    }
-    past = &s->history[s->at[l->peer].history - 1];
-    *past = (struct phx__history){ n->received_at + p->detect.stalled, p->now, reason, l->peer,
-                                   p->now - l->since < NODE_REST_MOST ? past->rests : 0 };
+    t->heard_at = n->received_at + p->detect.stalled;
+    t->lost_at = p->now;
+    t->lost_error = reason;
+    t->rests = p->now - l->since < NODE_REST_MOST ? t->rests : 0;
 }
 
 int phx__node_is_gone(const phx *p, uint32_t node)
@@ -22314,7 +22297,7 @@ int phx__node_is_gone(const phx *p, uint32_t node)
 }
 
 /* Why it is not what it was; h: of the last link with it, or NULL. */
-static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__history *h)
+static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__detect_trouble *h)
 {
     if (p->ids.used[node] != PHX__ID_USED)
         return PHX_EFAILED;
@@ -22329,7 +22312,7 @@ PHX__COLD void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
-    const struct phx__history *h = phx__node_history(p, node);
+    const struct phx__detect_trouble *h = phx__node_history(p, node);
 
     memset(out, 0, sizeof *out);
     out->id = p->ids.at[node];
@@ -22475,7 +22458,7 @@ PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
     return DEAD_EACH + DEAD_EACH / 8 + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
            + phx__names_count(&p->names, node) * (sizeof(struct phx__claim) + 2 * sizeof(struct phx_lost))
            + (phx__post_sched_find(&p->post, node) != NULL ? sizeof(struct phx__post_peer) : 0)
-           + (phx__node_history(p, node) != NULL ? sizeof(struct phx__history) : 0)
+           + (phx__detect_trouble_of(&p->detect, node) != NULL ? sizeof(struct phx__detect_trouble) : 0)
            + (t != NULL ? sizeof *t + t->count * sizeof *t->at : 0);
 }
 
@@ -22502,22 +22485,12 @@ PHX__COLD static size_t dead_bytes(const phx *p, int heard, uint32_t from)
 
 PHX__COLD void phx__node_dead_forget(phx *p, uint32_t node)
 {
-    struct phx__history *h = phx__node_history(p, node);
-
     if (phx__names_count(&p->names, node) > 0)
         phx__names_lost_forget(&p->lost, &p->ids.at[node]);
     phx__names_forget(&p->names, node);
     phx__dial_forget(&p->dial, node);
     phx__detect_forget(&p->detect, node);
-    phx__node_suspect_forget(&p->suspect, node);
     phx__post_box_forget(&p->post, node);
-    if (h != NULL) {
-        *h = p->peers.history[--p->peers.history_count];
-        p->peers.at[h->node].history = p->peers.at[node].history;
-        p->peers.at[node].history = 0; /* also if it was the last */
-    }
-    if (node < p->peers.capacity)
-        p->peers.at[node].life = p->peers.at[node].card_version = 0;
     phx__id_drop(&p->ids, node);
 }
 
@@ -22542,7 +22515,7 @@ PHX__COLD static void dead_thin(phx *p, size_t most, int heard)
     }
 }
 
-/* A card of the names and addresses that are kept. It has no version: a true one replaces it. */
+/* A card of the names and addresses that are kept, without a version: a true one replaces it. */
 PHX__COLD static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 {
     uint8_t data[2048];
@@ -22551,7 +22524,6 @@ PHX__COLD static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t no
 
     if (!phx__node_card(p, node, &card) || card.claim_count <= PHX__NAMES_DEAD + 1)
         return;
-    p->peers.at[node].card_version = 0; /* should it come back with the same card, that is shown */
     card.address_count = card.address_count < DEAD_ADDRESSES ? card.address_count : DEAD_ADDRESSES;
     card.claim_count = phx__names_count(&p->names, node);
     phx__buf_writer_init(&w, data, sizeof data);
@@ -22627,11 +22599,10 @@ PHX__COLD static void dead_fit(phx *p)
     phx__timer_fit(&p->timers);
     DEAD_FIT(p->names.of, p->names.capacity, size);
     DEAD_FIT(p->peers.at, p->peers.capacity, size);
-    DEAD_FIT(p->peers.history, p->peers.history_capacity, p->peers.history_count);
+    DEAD_FIT(p->detect.troubles, p->detect.trouble_capacity, p->detect.trouble_count);
     DEAD_FIT(p->detect.at, p->detect.capacity, size);
     DEAD_FIT(p->dial.targets.nodes, p->dial.targets.node_capacity, size);
     DEAD_FIT(p->post.nodes, p->post.node_capacity, size);
-    DEAD_FIT(p->post.windows, p->post.window_capacity, size);
 #undef DEAD_FIT
 }
 
@@ -24131,7 +24102,7 @@ PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
 
 PHX__COLD static int links_up(phx *p, struct phx__link *l)
 {
-    struct phx__history *past;
+    struct phx__detect_trouble *past;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
     int err;
@@ -24146,8 +24117,8 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
         return PHX_EFAILED; /* it was said during the handshake */
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
-    if ((past = phx__node_history(p, l->peer)) != NULL)
-        past->rests += phx__node_rest_until(p, l->peer) != 0;
+    if ((past = phx__node_history(p, l->peer)) != NULL && phx__node_rest_until(p, l->peer) != 0)
+        past->rests++;
     if ((err = links_route_up(p, l)) == 0
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
@@ -24414,7 +24385,7 @@ PHX__COLD static void wiring_state(phx *p, uint32_t node, enum phx_state state)
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
         phx__names_trim(&p->names, node);
         if (state == PHX_NODE_FAILED)
-            p->peers.at[node].card_version = 0; /* its card is shown again when it is back */
+            p->route.table.at[node].card_new = 1; /* its card is shown again when it is back */
         phx__node_dead_note(p, node);
         phx__post_box_failed(&p->post, node);
         phx__node_handover_gone(&p->handover, node);
@@ -24493,6 +24464,13 @@ static int wiring_leads(phx *p, uint32_t node, uint32_t nbr, uint32_t generation
     const struct phx__offer *offer = d == NULL ? NULL : phx__route_table_offer(d, nbr);
 
     return l != NULL && l->generation == generation && offer != NULL && offer->hops != PHX__UNREACHABLE;
+}
+
+PHX__COLD static uint32_t wiring_window(phx *p, uint32_t node)
+{
+    struct phx__card card;
+
+    return phx__node_card(p, node, &card) ? card.window : 0;
 }
 
 static int wiring_hears(phx *p, uint32_t nbr)
@@ -24640,6 +24618,14 @@ static int wiring_is_adjacent(phx *p, uint32_t nbr, uint32_t other)
     return phx__route_advert_is_next_to(&p->route, nbr, other);
 }
 
+PHX__COLD static struct phx__detect_rumour *wiring_rumour(phx *p, uint32_t node, int make)
+{
+    struct phx__detect_trouble *t = make ? phx__detect_trouble_make(&p->detect, node)
+                                         : phx__detect_trouble_of(&p->detect, node);
+
+    return t != NULL ? &t->rumour : NULL;
+}
+
 PHX__COLD static int wiring_accuse(phx *p, uint32_t node, uint32_t accuser)
 {
     return phx__detect_rumour(&p->detect, node, accuser, p->now);
@@ -24779,7 +24765,7 @@ PHX__COLD static int wiring_open_rooms(phx *p)
                                   wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads,
-                                  wiring_has, wiring_unheld, wiring_hears };
+                                  wiring_has, wiring_unheld, wiring_window, wiring_hears };
     int err;
 
     phx__node_frames_route_ops(p, &route);
@@ -24808,7 +24794,8 @@ PHX__COLD int phx__node_wiring_open(phx *p)
     struct phx__node_handover_ops handover = { wiring_held, wiring_release, wiring_take,
                                                wiring_handover_end };
     struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_vain, wiring_is_adjacent,
-                                             wiring_accuse, wiring_alive, wiring_refute };
+                                             wiring_accuse, wiring_alive, wiring_refute,
+                                             wiring_rumour };
     struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
     int err = wiring_open_rooms(p);
 
@@ -25071,23 +25058,21 @@ PHX__COLD static int step_read_card(phx *p, uint32_t node)
     if ((changed = phx__names_set(&p->names, node, &card)) < 0)
         return changed;
     p->news.card_stale |= changed;
-    phx__post_sched_window(&p->post, node, card.window);
+    phx__post_sched_window(&p->post, node);
     return 0;
 }
 
 PHX__COLD static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 {
-    const struct phx__peer *peer = &p->peers.at[node];
     int err;
 
-    if (d->card == NULL || d->card_version == 0
-        || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
+    if (d->card == NULL || d->card_version == 0 || !d->card_new)
         return 0;
     if ((err = step_read_card(p, node)) != 0) {
         phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(err));
         return err;
     }
-    p->peers.at[node].card_version = d->card_version;
+    p->route.table.at[node].card_new = 0;
     return 0;
 }
 
@@ -25134,12 +25119,9 @@ static int step_changed(phx *p, uint32_t node)
     /* The card first: names of a node that left must be gone before what is rescued from it is sent again. */
     if (left == says && (err = step_show_card(p, node, d)) != 0)
         return err;
-    peer = &p->peers.at[node];
-    if (d->card_version == 0)
-        peer->card_version = 0; /* the one shown was of a former life */
-    if (peer->life != 0 && peer->life != d->incarnation + 1)
+    if (d->reborn)
         phx__post_sched_reborn(&p->post, node);
-    peer->life = d->incarnation + 1;
+    p->route.table.at[node].reborn = 0;
     phx__post_sched_route(&p->post, node);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);
     d = phx__route_dest(&p->route, node); /* the host may have named a node that was not known */
@@ -25434,10 +25416,8 @@ PHX__COLD void phx__node_step_free(phx *p)
     phx__id_free(&p->ids);
     phx__timer_free(&p->timers);
     phx__mem_put(&p->mem, p->handover.at, p->handover.capacity * sizeof *p->handover.at);
-    phx__node_suspect_free(&p->suspect);
     phx__node_trace_free(&p->trace);
     phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
-    phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
     memset(p->set.begun, 0, sizeof p->set.begun); /* made of the keys */
     phx__node_keys_free(&p->keys);
     phx__tls_set_free(p->set.tls);
@@ -25520,7 +25500,7 @@ PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t n
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
     const struct phx__link *l = phx__node_link(p, node);
-    const struct phx__history *h = phx__node_history(p, node);
+    const struct phx__detect_trouble *h = phx__node_history(p, node);
 
     if (l != NULL && n != NULL) {
         phx__node_text_put(t, "link: %s, %a%s\n", l->dialer ? "dialled by this node" : "accepted",
@@ -25534,13 +25514,13 @@ PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t n
     }
     if (seen != 0)
         phx__node_text_put(t, "heard: %t ms ago\n", seen);
-    if (h != NULL && h->lost_at != 0)
+    if (h != NULL)
         phx__node_text_put(t, "link-lost: %t ms ago, %s\n", h->lost_at, phx_strerror(h->lost_error));
 }
 
 PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
+    const struct phx__detect_trouble *n = phx__detect_trouble_of(&p->detect, node);
     uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE, ms;
 
     if (n == NULL || n->accused_ms == 0)

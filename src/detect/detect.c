@@ -66,8 +66,9 @@
  * A rumour about a neighbour that has announced a pause is ignored until the pause is over.
  *
  * Timers are lazy: traffic only stores times. When the one timer of a link fires, it is set to the earliest
- * time at which something must be sent, received or checked. How heartbeats, rumours and probes travel, and
- * how links are closed, is the node's affair. */
+ * time at which something must be sent, received or checked. Nodes that are unreachable or suspect have one
+ * timer together, which looks at all that ever were: they are few, or many of them are due at once. How
+ * heartbeats, rumours and probes travel, and how links are closed, is the node's affair. */
 #include "detect/detect.h"
 
 /* A step this much later is a stall, less is ordinary scheduling. Half of timeout_us counts if lower. */
@@ -76,8 +77,6 @@
 #define DETECT_FIRST_US (5 * PHX__SECOND)
 /* A new route takes a dial or two, one of which may have to wait a second for the other side. */
 #define DETECT_GRACE_US (10 * PHX__SECOND)
-/* The argument of the shared timer, in place of a node. */
-#define DETECT_ALL PHX__NONE
 /* While input waits: until the next look. */
 #define DETECT_BLIND_US PHX__MS
 /* The longest own stall is that of this half minute and the one before. */
@@ -104,16 +103,30 @@ static uint64_t detect_waking(const struct phx__detect *d, uint64_t now)
     return detect_clock(d, now) - d->stalled;
 }
 
-PHX__APART struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node)
-{
-    return node < d->capacity ? &d->at[node] : NULL;
-}
-
 struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
 {
     uint32_t place = node < d->capacity ? d->at[node].link : 0;
 
     return place != 0 ? d->links[place - 1] : NULL;
+}
+
+struct phx__detect_trouble *phx__detect_trouble_of(const struct phx__detect *d, uint32_t node)
+{
+    uint32_t place = node < d->capacity ? d->at[node].trouble : 0;
+
+    return place != 0 ? &d->troubles[place - 1] : NULL;
+}
+
+PHX__COLD struct phx__detect_trouble *phx__detect_trouble_make(struct phx__detect *d, uint32_t node)
+{
+    uint32_t count = d->trouble_count + 1;
+
+    if (node < d->capacity && d->at[node].trouble == 0
+        && phx__mem_grow(d->mem, &d->troubles, &d->trouble_capacity, count, sizeof *d->troubles) == 0) {
+        d->troubles[d->trouble_count++] = (struct phx__detect_trouble){ .node = node };
+        d->at[node].trouble = count;
+    }
+    return phx__detect_trouble_of(d, node);
 }
 
 /* ---- The timer of a link --------------------------------------------------------------------- */
@@ -209,11 +222,13 @@ PHX__COLD static void detect_fill_monitors(struct phx__detect *d)
 
 /* ---- States of nodes ------------------------------------------------------------------------- */
 
-static void detect_drop_timer(struct phx__detect *d, struct phx__detect_node *n)
+/* A state begins (by 1) or ends (-1). While there is no suspect nor unreachable node nothing is due. */
+static void detect_count(struct phx__detect *d, int state, int by)
 {
-    if (n->fail_timer != 0)
-        phx__timer_drop(d->timers, n->fail_timer - 1);
-    n->fail_timer = 0;
+    d->suspects += state == PHX_NODE_SUSPECT ? (uint32_t)by : 0;
+    d->sought += state == PHX_NODE_SUSPECT || state == PHX_NODE_UNREACHABLE ? (uint32_t)by : 0;
+    if (d->sought == 0 && d->timer != PHX__NONE)
+        phx__timer_stop(d->timers, d->timer);
 }
 
 static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_state state, uint64_t now)
@@ -222,65 +237,63 @@ static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_stat
 
     if (n->state == state)
         return;
-    d->suspects -= n->state == PHX_NODE_SUSPECT;
-    d->suspects += state == PHX_NODE_SUSPECT;
+    detect_count(d, state, 1);
+    detect_count(d, n->state, -1);
     n->state = (uint8_t)state;
     n->since = detect_clock(d, now);
-    if (state != PHX_NODE_UNREACHABLE && state != PHX_NODE_SUSPECT)
-        detect_drop_timer(d, n);
     d->ops.state(d->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
 PHX__APART static void detect_record_accusation(struct phx__detect *d, uint32_t node, uint32_t accuser,
                                                 uint64_t now)
 {
-    d->at[node].accuser = accuser;
-    d->at[node].accused_ms = (uint32_t)(detect_clock(d, now) / PHX__MS);
+    struct phx__detect_trouble *t = phx__detect_trouble_make(d, node);
+
+    if (t == NULL)
+        return;
+    t->accuser = accuser;
+    t->accused_ms = (uint32_t)(detect_clock(d, now) / PHX__MS);
 }
 
-/* Makes a timer unless there is one. *timer is its handle + 1; 0: no memory. */
-static int detect_has_timer(struct phx__detect *d, uint32_t node, uint32_t *timer)
-{
-    if (*timer == 0 && phx__timer_new(d->timers, PHX__TIMER_DETECT_NODE, node, timer) == 0)
-        ++*timer;
-    return *timer != 0;
-}
-
-/* When to look at a node again; waking. Without memory for its timer the shared one fires instead. */
-static void detect_look_at(struct phx__detect *d, uint32_t node, uint64_t waking)
+/* When to look at those that are suspect or unreachable, at the latest; waking. */
+static void detect_look_at(struct phx__detect *d, uint64_t waking)
 {
     uint64_t at = detect_sum(waking, d->stalled);
 
-    if (detect_has_timer(d, node, &d->at[node].fail_timer))
-        phx__timer_set(d->timers, d->at[node].fail_timer - 1, at);
-    else if (at < phx__timer_at(d->timers, d->shared_timer - 1))
-        phx__timer_set(d->timers, d->shared_timer - 1, at);
+    if (at < phx__timer_at(d->timers, d->timer))
+        phx__timer_set(d->timers, d->timer, at);
+}
+
+/* An unreachable node fails after broken_us, with a second probe halfway; a suspicion ends later. */
+PHX__COLD static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, int lost, uint64_t now)
+{
+    struct phx__detect_trouble *t = phx__detect_trouble_make(d, node);
+    uint64_t waking = detect_waking(d, now);
+    uint64_t from = lost ? PHX__MAX(waking, d->grace) : detect_sum(waking, d->limits.timeout_us);
+
+    detect_look_at(d, detect_sum(from, d->limits.broken_us >> lost));
+    d->unlisted |= t == NULL;
+    if (t == NULL)
+        return;
+    t->fail_at = detect_sum(from, d->limits.broken_us);
+    t->probed = !lost;
 }
 
 static void detect_suspect(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = &d->at[node];
-
-    if (n->state != PHX_NODE_OK)
+    if (d->at[node].state != PHX_NODE_OK)
         return;
-    n->fail_at = detect_sum(detect_waking(d, now), detect_sum(d->limits.timeout_us, d->limits.broken_us));
-    detect_look_at(d, node, n->fail_at);
+    detect_start_fail_timer(d, node, 0, now);
     detect_set_state(d, node, PHX_NODE_SUSPECT, now);
-}
-
-/* An unreachable node fails after broken_us, with a second probe halfway. */
-PHX__COLD static void detect_start_fail_timer(struct phx__detect *d, uint32_t node, uint64_t now)
-{
-    uint64_t waking = detect_waking(d, now), from = waking > d->grace ? waking : d->grace;
-
-    d->at[node].fail_at = detect_sum(from, d->limits.broken_us);
-    detect_look_at(d, node, detect_sum(from, d->limits.broken_us / 2));
 }
 
 PHX__COLD static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    d->at[node].put_off = 0;
-    detect_start_fail_timer(d, node, now);
+    struct phx__detect_trouble *t = phx__detect_trouble_make(d, node);
+
+    if (t != NULL)
+        t->put_off = 0;
+    detect_start_fail_timer(d, node, 1, now);
     if (d->at[node].state != PHX_NODE_SUSPECT)
         detect_record_accusation(d, node, PHX__NONE, now);
     detect_set_state(d, node, PHX_NODE_UNREACHABLE, now);
@@ -288,21 +301,32 @@ PHX__COLD static void detect_lose(struct phx__detect *d, uint32_t node, uint64_t
         d->ops.probe(d->ops.ctx, node, 0);
 }
 
+/* Without memory for what is kept of it no stall puts its failure off, and there is no second probe. */
 PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = phx__detect_node_of(d, node);
-    uint64_t waking = detect_waking(d, now), half = d->limits.broken_us - d->limits.broken_us / 2;
+    struct phx__detect_trouble *t = phx__detect_trouble_of(d, node);
+    const struct phx__detect_node *n = &d->at[node];
+    uint64_t fail_at = detect_sum(n->since, d->limits.broken_us) - d->stalled, waking, at;
+    int probes = t != NULL && !t->probed;
 
-    if (n == NULL || (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT))
+    if (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT)
         return;
+    if (t != NULL && t->fail_at != 0)
+        fail_at = t->fail_at;
+    d->unlisted |= t == NULL;
+    waking = detect_waking(d, now);
+    at = probes ? fail_at - (d->limits.broken_us - d->limits.broken_us / 2) : fail_at;
     if (d->blind) {
-        detect_look_at(d, node, waking + DETECT_BLIND_US);
-    } else if (waking >= n->fail_at) { /* the neighbours of a node that is still suspect kept their links */
+        detect_look_at(d, waking + DETECT_BLIND_US);
+    } else if (waking >= fail_at) { /* the neighbours of a node that is still suspect kept their links */
         detect_set_state(d, node, n->state == PHX_NODE_SUSPECT ? PHX_NODE_OK : PHX_NODE_FAILED, now);
     } else {
-        detect_look_at(d, node, n->fail_at);
-        if (n->state == PHX_NODE_UNREACHABLE && detect_sum(waking, half) >= n->fail_at)
+        probes = probes && waking >= at;
+        detect_look_at(d, probes ? fail_at : at);
+        if (probes) {
+            t->probed = 1;
             d->ops.probe(d->ops.ctx, node, 1);
+        }
     }
 }
 
@@ -401,7 +425,9 @@ void phx__detect_init(struct phx__detect *d, struct phx__mem *mem, struct phx__t
                       const struct phx__detect_ops *ops)
 {
     PHX_ASSERT(limits->interval_us > 0);
-    *d = (struct phx__detect){ .mem = mem, .timers = timers, .rnd = rnd, .limits = *limits, .ops = *ops };
+    *d = (struct phx__detect){
+        .mem = mem, .timers = timers, .rnd = rnd, .limits = *limits, .ops = *ops, .timer = PHX__NONE
+    };
 }
 
 /* The owner frees the timers with their heap. */
@@ -410,6 +436,7 @@ PHX__COLD void phx__detect_free(struct phx__detect *d)
     while (d->link_count > 0)
         phx__mem_put(d->mem, d->links[--d->link_count], sizeof **d->links);
     phx__mem_put(d->mem, d->at, d->capacity * sizeof *d->at);
+    phx__mem_put(d->mem, d->troubles, d->trouble_capacity * sizeof *d->troubles);
     phx__mem_put(d->mem, d->links, d->link_capacity * sizeof *d->links);
     memset(d, 0, sizeof *d);
 }
@@ -648,21 +675,22 @@ PHX__COLD int phx__detect_rumour(struct phx__detect *d, uint32_t node, uint32_t 
 
 void phx__detect_alive(struct phx__detect *d, uint32_t node, uint64_t now)
 {
-    struct phx__detect_node *n = phx__detect_node_of(d, node);
+    struct phx__detect_trouble *t = phx__detect_trouble_of(d, node);
+    enum phx_state state = phx__detect_state(d, node, NULL);
 
-    if (n != NULL && n->state == PHX_NODE_SUSPECT) {
+    if (state == PHX_NODE_SUSPECT) {
         detect_set_state(d, node, PHX_NODE_OK, now);
-    } else if (n != NULL && n->state == PHX_NODE_UNREACHABLE && n->put_off < DETECT_PUT_OFF) {
-        n->put_off++;
-        detect_start_fail_timer(d, node, now);
+    } else if (state == PHX_NODE_UNREACHABLE && t != NULL && t->put_off < DETECT_PUT_OFF) {
+        t->put_off++;
+        detect_start_fail_timer(d, node, 1, now);
     }
 }
 
 int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int left, uint64_t now)
 {
-    /* The shared timer is made with the first known node, so that nothing can fail when one is lost. */
+    /* The timer is made with the first known node, so that nothing can fail when one is lost. */
     if (phx__mem_grow(d->mem, &d->at, &d->capacity, node + 1, sizeof *d->at) != 0
-        || !detect_has_timer(d, DETECT_ALL, &d->shared_timer))
+        || (d->timer == PHX__NONE && phx__timer_new(d->timers, PHX__TIMER_DETECT_NODE, 0, &d->timer) != 0))
         return PHX_ENOMEM;
     if (yes && d->at[node].state != PHX_NODE_SUSPECT) /* a route refutes no suspicion: there was one before */
         detect_set_state(d, node, PHX_NODE_OK, now);
@@ -675,11 +703,12 @@ int phx__detect_reachable(struct phx__detect *d, uint32_t node, int yes, int lef
 
 enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since)
 {
-    const struct phx__detect_node *n = phx__detect_node_of(d, node);
+    static const struct phx__detect_node unknown = { .state = 0 };
+    const struct phx__detect_node *n = node < d->capacity ? &d->at[node] : &unknown;
 
     if (since != NULL)
-        *since = n == NULL ? 0 : n->since;
-    return n == NULL ? (enum phx_state)0 : (enum phx_state)n->state;
+        *since = n->since;
+    return (enum phx_state)n->state;
 }
 
 int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node)
@@ -691,25 +720,33 @@ int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node)
 
 PHX__COLD void phx__detect_forget(struct phx__detect *d, uint32_t node)
 {
-    struct phx__detect_node *n = phx__detect_node_of(d, node);
+    struct phx__detect_trouble *t = phx__detect_trouble_of(d, node);
+    struct phx__detect_node *n;
 
-    if (n == NULL)
+    if (node >= d->capacity)
         return;
     phx__detect_link_down(d, node);
-    d->suspects -= n->state == PHX_NODE_SUSPECT;
-    detect_drop_timer(d, n);
-    memset(n, 0, sizeof *n);
+    n = &d->at[node];
+    detect_count(d, n->state, -1);
+    if (t != NULL) {
+        *t = d->troubles[--d->trouble_count];
+        d->at[t->node].trouble = n->trouble;
+    }
+    memset(n, 0, sizeof *n); /* also if it was the last one, which was just moved here */
 }
 
 void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t now)
 {
     now = detect_clock(d, now);
-    if (kind == PHX__TIMER_DETECT_LINK)
+    if (kind == PHX__TIMER_DETECT_LINK) {
         detect_link_due(d, node, now);
-    else if (node != DETECT_ALL)
-        detect_node_due(d, node, now);
-    else
-        for (node = 0; node < d->capacity; node++) /* each gets a timer, or sets the shared one again */
-            if (d->at[node].fail_timer == 0)
-                detect_node_due(d, node, now);
+        return;
+    }
+    d->mem->looks += d->trouble_count;
+    for (uint32_t i = d->trouble_count; i-- > 0;)
+        if (i < d->trouble_count) /* the host may have heard of a state, and others are forgotten */
+            detect_node_due(d, d->troubles[i].node, now);
+    for (node = d->unlisted ? d->capacity : 0, d->unlisted = 0; node-- > 0;)
+        if (d->at[node].trouble == 0)
+            detect_node_due(d, node, now);
 }

@@ -36,14 +36,28 @@ struct phx__detect_link {
     uint64_t answer_by, used_at, used_last; /* waking */
 };
 struct phx__detect_node {
-    uint64_t since; /* of state */
-    uint64_t fail_at; /* when an unreachable node becomes failed, or a suspicion ends; waking */
+    uint64_t since;  /* of state */
+    uint32_t trouble; /* index in phx__detect.troubles + 1; 0: none */
+    uint16_t link;   /* index of its link + 1, of 65,535 at most; 0: none */
+    uint8_t state;   /* enum phx_state; 0: not known */
+};
+/* The last rumour about it that was passed on: about which life and number, when. */
+struct phx__detect_rumour {
+    uint64_t incarnation, at;
+    uint32_t seq;
+};
+/* What is kept of a node that was accused or lost, or a link with which was lost. */
+struct phx__detect_trouble {
+    uint64_t fail_at;    /* when an unreachable node fails, or a suspicion ends; waking; 0: see since */
+    uint64_t heard_at, lost_at; /* of the last link that was lost: last traffic on it, when; 0: none was */
+    int lost_error;      /* .. and why */
+    struct phx__detect_rumour rumour;
+    uint32_t node;
+    uint32_t accuser;    /* who said so; PHX__SELF: our link was silent; PHX__NONE: its last route went */
     uint32_t accused_ms; /* when it was last accused, in milliseconds that come round; 0: never */
-    uint32_t accuser; /* who said so; PHX__SELF: our link was silent; PHX__NONE: its last route went */
-    uint32_t fail_timer; /* handle + 1; 0: none */
-    uint16_t link;       /* index of its link + 1, of 65,535 at most; 0: none */
-    uint8_t state;       /* enum phx_state; 0: not known */
+    uint16_t rests;      /* how often the path was to blame, since a link lasted */
     uint8_t put_off;     /* how often an answer has put off its failure since it became unreachable */
+    uint8_t probed;      /* no other node is asked any more */
 };
 struct phx__detect {
     struct phx__mem *mem;
@@ -53,11 +67,15 @@ struct phx__detect {
     struct phx_detector limits;
     struct phx__detect_node *at; /* by node */
     uint32_t capacity;
+    struct phx__detect_trouble *troubles; /* in no order */
+    uint32_t trouble_count, trouble_capacity;
     struct phx__detect_link **links;
     uint32_t link_count, link_capacity;
-    uint32_t shared_timer; /* for nodes that got no memory for a fail_timer: handle + 1 */
+    uint32_t timer;        /* for all unreachable and suspect nodes; PHX__NONE: none was known yet */
+    int unlisted;          /* .. of whom one is not among the troubles, for lack of memory */
     uint32_t monitors;     /* how many we have */
-    uint32_t suspects;     /* nodes in PHX_NODE_SUSPECT */
+    uint32_t suspects;     /* nodes in PHX_NODE_SUSPECT ... */
+    uint32_t sought;       /* ... and those in PHX_NODE_UNREACHABLE beside */
     int blind;             /* input that arrived during a stall has not been read: the owner clears it */
     uint64_t last_step;    /* 0: there was none */
     uint64_t stalled;      /* sum of all own stalls */
@@ -105,8 +123,10 @@ PHX_PRIVATE int phx__detect_reachable(struct phx__detect *d, uint32_t node, int 
 PHX_PRIVATE enum phx_state phx__detect_state(const struct phx__detect *d, uint32_t node, uint64_t *since);
 PHX_PRIVATE int phx__detect_is_monitor(const struct phx__detect *d, uint32_t node);
 /* NULL if nothing is known of it, or of a link with it. */
-PHX_PRIVATE struct phx__detect_node *phx__detect_node_of(const struct phx__detect *d, uint32_t node);
 PHX_PRIVATE struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node);
+PHX_PRIVATE struct phx__detect_trouble *phx__detect_trouble_of(const struct phx__detect *d, uint32_t node);
+/* The same, made if there is none. NULL: no memory; or the node never had a state nor a link. */
+PHX_PRIVATE struct phx__detect_trouble *phx__detect_trouble_make(struct phx__detect *d, uint32_t node);
 PHX_PRIVATE void phx__detect_forget(struct phx__detect *d, uint32_t node);
 /* A timer of kind PHX__TIMER_DETECT_LINK or PHX__TIMER_DETECT_NODE fired. */
 PHX_PRIVATE void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t now);

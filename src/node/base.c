@@ -186,18 +186,18 @@ int phx__node_peer(phx *p, uint32_t node)
     return 0;
 }
 
-PHX__COLD struct phx__history *phx__node_history(const phx *p, uint32_t node)
+PHX__COLD struct phx__detect_trouble *phx__node_history(const phx *p, uint32_t node)
 {
-    uint32_t i = node < p->peers.capacity ? p->peers.at[node].history : 0;
+    struct phx__detect_trouble *t = phx__detect_trouble_of(&p->detect, node);
 
-    return i != 0 ? &p->peers.history[i - 1] : NULL;
+    return t != NULL && t->lost_at != 0 ? t : NULL;
 }
 
 /* Until when to make no link with this node, or 0. A link that ended in silence, while the node was there by
  * other ways, or was found there at once, lost what was sent, and neither end was late. */
 PHX__COLD uint64_t phx__node_rest_until(const phx *p, uint32_t node)
 {
-    const struct phx__history *h = phx__node_history(p, node);
+    const struct phx__detect_trouble *h = phx__node_history(p, node);
     uint64_t since;
 
     if (h == NULL || h->lost_error != PHX_ETIMEDOUT
@@ -211,19 +211,14 @@ PHX__COLD uint64_t phx__node_rest_until(const phx *p, uint32_t node)
 PHX__COLD void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, l->peer);
-    struct phx__peers *s = &p->peers;
-    struct phx__history *past;
+    struct phx__detect_trouble *t;
 
-    if (n == NULL || !phx__node_serves(p, l))
+    if (n == NULL || !phx__node_serves(p, l) || (t = phx__detect_trouble_make(&p->detect, l->peer)) == NULL)
         return;
-    if (s->at[l->peer].history == 0) {
-        if (phx__mem_grow(&p->mem, &s->history, &s->history_capacity, s->history_count + 1, sizeof *past))
-            return;
-        s->at[l->peer].history = ++s->history_count;
-    }
-    past = &s->history[s->at[l->peer].history - 1];
-    *past = (struct phx__history){ n->received_at + p->detect.stalled, p->now, reason, l->peer,
-                                   p->now - l->since < NODE_REST_MOST ? past->rests : 0 };
+    t->heard_at = n->received_at + p->detect.stalled;
+    t->lost_at = p->now;
+    t->lost_error = reason;
+    t->rests = p->now - l->since < NODE_REST_MOST ? t->rests : 0;
 }
 
 int phx__node_is_gone(const phx *p, uint32_t node)
@@ -234,7 +229,7 @@ int phx__node_is_gone(const phx *p, uint32_t node)
 }
 
 /* Why it is not what it was; h: of the last link with it, or NULL. */
-static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__history *h)
+static int node_reason(const phx *p, uint32_t node, enum phx_state state, const struct phx__detect_trouble *h)
 {
     if (p->ids.used[node] != PHX__ID_USED)
         return PHX_EFAILED;
@@ -249,7 +244,7 @@ PHX__COLD void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out)
 {
     const struct phx__dest *d = phx__route_dest(&p->route, node);
     const struct phx__detect_link *l = phx__detect_link_of(&p->detect, node);
-    const struct phx__history *h = phx__node_history(p, node);
+    const struct phx__detect_trouble *h = phx__node_history(p, node);
 
     memset(out, 0, sizeof *out);
     out->id = p->ids.at[node];

@@ -23,8 +23,8 @@ PHX_PRIVATE void phx__node_log_tell(phx *p); /* gives it what there is */
 /* ---- Peers ----------------------------------------------------------------------------------- */
 
 PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0 or PHX_ENOMEM */
-/* The last link with this node that was lost, all 0 if it was forgotten; NULL: none was lost. */
-PHX_PRIVATE struct phx__history *phx__node_history(const phx *p, uint32_t node);
+/* The last link with this node that was lost, as lost_at, heard_at and the like say; NULL: none was lost. */
+PHX_PRIVATE struct phx__detect_trouble *phx__node_history(const phx *p, uint32_t node);
 PHX_PRIVATE uint64_t phx__node_rest_until(const phx *p, uint32_t node);
 PHX_PRIVATE void phx__node_note_end(phx *p, const struct phx__link *l, int reason); /* why it ended */
 PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */

@@ -26,7 +26,7 @@ PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
     return DEAD_EACH + DEAD_EACH / 8 + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
            + phx__names_count(&p->names, node) * (sizeof(struct phx__claim) + 2 * sizeof(struct phx_lost))
            + (phx__post_sched_find(&p->post, node) != NULL ? sizeof(struct phx__post_peer) : 0)
-           + (phx__node_history(p, node) != NULL ? sizeof(struct phx__history) : 0)
+           + (phx__detect_trouble_of(&p->detect, node) != NULL ? sizeof(struct phx__detect_trouble) : 0)
            + (t != NULL ? sizeof *t + t->count * sizeof *t->at : 0);
 }
 
@@ -53,22 +53,12 @@ PHX__COLD static size_t dead_bytes(const phx *p, int heard, uint32_t from)
 
 PHX__COLD void phx__node_dead_forget(phx *p, uint32_t node)
 {
-    struct phx__history *h = phx__node_history(p, node);
-
     if (phx__names_count(&p->names, node) > 0)
         phx__names_lost_forget(&p->lost, &p->ids.at[node]);
     phx__names_forget(&p->names, node);
     phx__dial_forget(&p->dial, node);
     phx__detect_forget(&p->detect, node);
-    phx__node_suspect_forget(&p->suspect, node);
     phx__post_box_forget(&p->post, node);
-    if (h != NULL) {
-        *h = p->peers.history[--p->peers.history_count];
-        p->peers.at[h->node].history = p->peers.at[node].history;
-        p->peers.at[node].history = 0; /* also if it was the last */
-    }
-    if (node < p->peers.capacity)
-        p->peers.at[node].life = p->peers.at[node].card_version = 0;
     phx__id_drop(&p->ids, node);
 }
 
@@ -93,7 +83,7 @@ PHX__COLD static void dead_thin(phx *p, size_t most, int heard)
     }
 }
 
-/* A card of the names and addresses that are kept. It has no version: a true one replaces it. */
+/* A card of the names and addresses that are kept, without a version: a true one replaces it. */
 PHX__COLD static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t node)
 {
     uint8_t data[2048];
@@ -102,7 +92,6 @@ PHX__COLD static void dead_shorten_card(phx *p, struct phx__dest *d, uint32_t no
 
     if (!phx__node_card(p, node, &card) || card.claim_count <= PHX__NAMES_DEAD + 1)
         return;
-    p->peers.at[node].card_version = 0; /* should it come back with the same card, that is shown */
     card.address_count = card.address_count < DEAD_ADDRESSES ? card.address_count : DEAD_ADDRESSES;
     card.claim_count = phx__names_count(&p->names, node);
     phx__buf_writer_init(&w, data, sizeof data);
@@ -178,11 +167,10 @@ PHX__COLD static void dead_fit(phx *p)
     phx__timer_fit(&p->timers);
     DEAD_FIT(p->names.of, p->names.capacity, size);
     DEAD_FIT(p->peers.at, p->peers.capacity, size);
-    DEAD_FIT(p->peers.history, p->peers.history_capacity, p->peers.history_count);
+    DEAD_FIT(p->detect.troubles, p->detect.trouble_capacity, p->detect.trouble_count);
     DEAD_FIT(p->detect.at, p->detect.capacity, size);
     DEAD_FIT(p->dial.targets.nodes, p->dial.targets.node_capacity, size);
     DEAD_FIT(p->post.nodes, p->post.node_capacity, size);
-    DEAD_FIT(p->post.windows, p->post.window_capacity, size);
 #undef DEAD_FIT
 }
 

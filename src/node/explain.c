@@ -29,7 +29,7 @@ PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t n
 {
     const struct phx__detect_link *n = phx__detect_link_of(&p->detect, node);
     const struct phx__link *l = phx__node_link(p, node);
-    const struct phx__history *h = phx__node_history(p, node);
+    const struct phx__detect_trouble *h = phx__node_history(p, node);
 
     if (l != NULL && n != NULL) {
         phx__node_text_put(t, "link: %s, %a%s\n", l->dialer ? "dialled by this node" : "accepted",
@@ -43,13 +43,13 @@ PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t n
     }
     if (seen != 0)
         phx__node_text_put(t, "heard: %t ms ago\n", seen);
-    if (h != NULL && h->lost_at != 0)
+    if (h != NULL)
         phx__node_text_put(t, "link-lost: %t ms ago, %s\n", h->lost_at, phx_strerror(h->lost_error));
 }
 
 PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__detect_node *n = phx__detect_node_of(&p->detect, node);
+    const struct phx__detect_trouble *n = phx__detect_trouble_of(&p->detect, node);
     uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE, ms;
 
     if (n == NULL || n->accused_ms == 0)

@@ -750,7 +750,7 @@ PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
 
 PHX__COLD static int links_up(phx *p, struct phx__link *l)
 {
-    struct phx__history *past;
+    struct phx__detect_trouble *past;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
     int err;
@@ -765,8 +765,8 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
         return PHX_EFAILED; /* it was said during the handshake */
     if ((old = phx__node_link(p, l->peer)) != NULL)
         links_replace(p, old, l->dialer);
-    if ((past = phx__node_history(p, l->peer)) != NULL)
-        past->rests += phx__node_rest_until(p, l->peer) != 0;
+    if ((past = phx__node_history(p, l->peer)) != NULL && phx__node_rest_until(p, l->peer) != 0)
+        past->rests++;
     if ((err = links_route_up(p, l)) == 0
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */

@@ -70,26 +70,13 @@ struct phx__links {
 
 /* What the node keeps of each other node beside the rooms' own arrays. */
 struct phx__peer {
-    uint64_t life;         /* incarnation + 1, as last seen; 0: none yet */
-    uint32_t link;         /* slot of the link that is up, or PHX__NONE */
-    uint32_t card_version; /* as last given to names, dial and post; 0: none of this life */
-    uint32_t via;          /* the last next hop */
-    uint32_t history;      /* index in phx__peers.history + 1; 0: none */
-};
-
-/* ... and of those with which a link was lost. */
-struct phx__history {
-    uint64_t heard_at, lost_at; /* the last link that was lost: last traffic on it, when */
-    int lost_error;             /* why the link was lost */
-    uint32_t node;
-    uint32_t rests;             /* how often the path was to blame, since a link lasted */
+    uint32_t link; /* slot of the link that is up, or PHX__NONE */
+    uint32_t via;  /* the last next hop */
 };
 
 struct phx__peers {
     struct phx__peer *at; /* by node */
     uint32_t capacity;
-    struct phx__history *history;
-    uint32_t history_count, history_capacity;
     uint64_t dead_at; /* when to look at those that failed or left; 0: none did */
     uint64_t fit_at;  /* memory is not given back before */
     size_t dead_bytes; /* what the dead that were looked at take, or more */

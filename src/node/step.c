@@ -244,23 +244,21 @@ PHX__COLD static int step_read_card(phx *p, uint32_t node)
     if ((changed = phx__names_set(&p->names, node, &card)) < 0)
         return changed;
     p->news.card_stale |= changed;
-    phx__post_sched_window(&p->post, node, card.window);
+    phx__post_sched_window(&p->post, node);
     return 0;
 }
 
 PHX__COLD static int step_show_card(phx *p, uint32_t node, const struct phx__dest *d)
 {
-    const struct phx__peer *peer = &p->peers.at[node];
     int err;
 
-    if (d->card == NULL || d->card_version == 0
-        || (d->card_version == peer->card_version && d->incarnation + 1 == peer->life))
+    if (d->card == NULL || d->card_version == 0 || !d->card_new)
         return 0;
     if ((err = step_read_card(p, node)) != 0) {
         phx__node_log(p, PHX_LOG_WARN, "card not taken: %s", phx_strerror(err));
         return err;
     }
-    p->peers.at[node].card_version = d->card_version;
+    p->route.table.at[node].card_new = 0;
     return 0;
 }
 
@@ -307,12 +305,9 @@ static int step_changed(phx *p, uint32_t node)
     /* The card first: names of a node that left must be gone before what is rescued from it is sent again. */
     if (left == says && (err = step_show_card(p, node, d)) != 0)
         return err;
-    peer = &p->peers.at[node];
-    if (d->card_version == 0)
-        peer->card_version = 0; /* the one shown was of a former life */
-    if (peer->life != 0 && peer->life != d->incarnation + 1)
+    if (d->reborn)
         phx__post_sched_reborn(&p->post, node);
-    peer->life = d->incarnation + 1;
+    p->route.table.at[node].reborn = 0;
     phx__post_sched_route(&p->post, node);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);
     d = phx__route_dest(&p->route, node); /* the host may have named a node that was not known */
@@ -607,10 +602,8 @@ PHX__COLD void phx__node_step_free(phx *p)
     phx__id_free(&p->ids);
     phx__timer_free(&p->timers);
     phx__mem_put(&p->mem, p->handover.at, p->handover.capacity * sizeof *p->handover.at);
-    phx__node_suspect_free(&p->suspect);
     phx__node_trace_free(&p->trace);
     phx__mem_put(&p->mem, p->peers.at, p->peers.capacity * sizeof *p->peers.at);
-    phx__mem_put(&p->mem, p->peers.history, p->peers.history_capacity * sizeof *p->peers.history);
     memset(p->set.begun, 0, sizeof p->set.begun); /* made of the keys */
     phx__node_keys_free(&p->keys);
     phx__tls_set_free(p->set.tls);

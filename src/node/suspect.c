@@ -20,52 +20,17 @@ void phx__node_suspect_init(struct phx__node_suspect *s, const struct phx__node_
                             const struct phx__node_suspect_ops *ops)
 {
     *s = (struct phx__node_suspect){ .env = *env, .ops = *ops, .rnd = rnd, .limits = limits };
-    phx__map_init(&s->places, env->mem);
-}
-
-void phx__node_suspect_free(struct phx__node_suspect *s)
-{
-    phx__mem_put(s->env.mem, s->at, s->capacity * sizeof *s->at);
-    phx__map_free(&s->places);
 }
 
 /* ---- Rumours --------------------------------------------------------------------------------- */
 
-static struct phx__node_suspect_rumour *suspect_last(const struct phx__node_suspect *s, uint32_t node)
-{
-    uint32_t i = phx__map_get(&s->places, node);
-
-    return i == UINT32_MAX ? NULL : &s->at[i];
-}
-
 PHX__COLD static void suspect_note_rumour(struct phx__node_suspect *s, uint32_t node,
                                           const struct phx__suspect *r, uint64_t now)
 {
-    struct phx__node_suspect_rumour *last = suspect_last(s, node);
+    struct phx__detect_rumour *last = s->ops.rumour(s->env.ctx, node, 1);
 
-    if (last == NULL) {
-        if (phx__mem_grow(s->env.mem, &s->at, &s->capacity, s->count + 1, sizeof *last) != 0
-            || phx__map_put(&s->places, node, s->count) != 0)
-            return; /* it may be passed on twice */
-        last = &s->at[s->count++];
-        last->node = node;
-    }
-    last->incarnation = r->incarnation;
-    last->seq = r->seq;
-    last->at = now;
-}
-
-/* The last one takes its place. */
-PHX__COLD void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node)
-{
-    struct phx__node_suspect_rumour *last = suspect_last(s, node);
-
-    if (last == NULL)
-        return;
-    phx__map_del(&s->places, node);
-    *last = s->at[--s->count];
-    if (last != &s->at[s->count])
-        (void)phx__map_put(&s->places, last->node, (uint32_t)(last - s->at)); /* replaces: cannot fail */
+    if (last != NULL) /* else it may be passed on twice */
+        *last = (struct phx__detect_rumour){ r->incarnation, now, r->seq };
 }
 
 /* 1 if it was passed on already, and not so long ago that something may have got lost; or if it closely
@@ -73,7 +38,7 @@ PHX__COLD void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t no
 static int suspect_is_old(const struct phx__node_suspect *s, uint32_t node, const struct phx__suspect *r,
                           uint64_t now)
 {
-    const struct phx__node_suspect_rumour *last = suspect_last(s, node);
+    const struct phx__detect_rumour *last = s->ops.rumour(s->env.ctx, node, 0);
     uint64_t age;
 
     if (last == NULL || last->incarnation != r->incarnation)
@@ -134,13 +99,13 @@ PHX__COLD int phx__node_suspect_on_suspect(struct phx__node_suspect *s, uint32_t
 
 PHX__COLD void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e)
 {
-    const struct phx__node_suspect_rumour *last;
+    const struct phx__detect_rumour *last;
     uint32_t seq, node = e->hops == PHX__UNREACHABLE ? PHX__NONE : phx__id_find(s->env.ids, &e->id);
     uint64_t incarnation;
 
     if (node == PHX__NONE || node == PHX__SELF || !s->env.life(s->env.ctx, node, &incarnation, &seq))
         return;
-    last = suspect_last(s, node);
+    last = s->ops.rumour(s->env.ctx, node, 0);
     if (e->incarnation > incarnation
         || (e->incarnation == incarnation && e->seq > seq
             && (last == NULL || last->incarnation != incarnation || e->seq > last->seq)))

@@ -1,7 +1,7 @@
 /* suspect.h - BRAIN: what travels for failure detection: rumours of silence, and probes. */
 #ifndef PHX_NODE_SUSPECT_H
 #define PHX_NODE_SUSPECT_H
-#include "base/rnd.h"
+#include "detect/detect.h"
 #include "node/env.h"
 #include "wire/route.h"
 
@@ -13,27 +13,20 @@ struct phx__node_suspect_ops {
     int (*accuse)(phx *ctx, uint32_t node, uint32_t accuser);
     void (*alive)(phx *ctx, uint32_t node);
     void (*refute)(phx *ctx, uint32_t nbr, const struct phx__request *q); /* a new own number, for nbr too */
-};
-struct phx__node_suspect_rumour { /* the last one about a node */
-    uint64_t incarnation, at; /* about which life, when */
-    uint32_t seq;
-    uint32_t node;
+    /* Where the last rumour about a node is noted; NULL: nowhere yet, or with make: no memory. */
+    struct phx__detect_rumour *(*rumour)(phx *ctx, uint32_t node, int make);
 };
 struct phx__node_suspect {
     struct phx__node_env env;
     struct phx__node_suspect_ops ops;
     struct phx__rnd *rnd;
     const struct phx_detector *limits;
-    struct phx__node_suspect_rumour *at;
-    uint32_t count, capacity;
-    struct phx__map places; /* node -> its place in at */
 };
 
 /* *limits may change. */
 PHX_PRIVATE void phx__node_suspect_init(struct phx__node_suspect *s, const struct phx__node_env *env,
                                         struct phx__rnd *rnd, const struct phx_detector *limits,
                                         const struct phx__node_suspect_ops *ops);
-PHX_PRIVATE void phx__node_suspect_free(struct phx__node_suspect *s);
 /* A link with this node is silent: tells all. */
 PHX_PRIVATE void phx__node_suspect_raise(struct phx__node_suspect *s, uint32_t node, uint64_t now);
 /* The node is lost: asks others whether they reach it. */
@@ -45,6 +38,5 @@ PHX_PRIVATE int phx__node_suspect_on_probe(struct phx__node_suspect *s, uint32_t
                                            const struct phx__frame *f);
 /* An entry is about to be taken in while somebody is suspected: it may refute that. */
 PHX_PRIVATE void phx__node_suspect_on_entry(struct phx__node_suspect *s, const struct phx__entry *e);
-PHX_PRIVATE void phx__node_suspect_forget(struct phx__node_suspect *s, uint32_t node);
 
 #endif

@@ -37,7 +37,7 @@ PHX__COLD static void wiring_state(phx *p, uint32_t node, enum phx_state state)
     if (state == PHX_NODE_FAILED || state == PHX_NODE_LEFT) {
         phx__names_trim(&p->names, node);
         if (state == PHX_NODE_FAILED)
-            p->peers.at[node].card_version = 0; /* its card is shown again when it is back */
+            p->route.table.at[node].card_new = 1; /* its card is shown again when it is back */
         phx__node_dead_note(p, node);
         phx__post_box_failed(&p->post, node);
         phx__node_handover_gone(&p->handover, node);
@@ -116,6 +116,13 @@ static int wiring_leads(phx *p, uint32_t node, uint32_t nbr, uint32_t generation
     const struct phx__offer *offer = d == NULL ? NULL : phx__route_table_offer(d, nbr);
 
     return l != NULL && l->generation == generation && offer != NULL && offer->hops != PHX__UNREACHABLE;
+}
+
+PHX__COLD static uint32_t wiring_window(phx *p, uint32_t node)
+{
+    struct phx__card card;
+
+    return phx__node_card(p, node, &card) ? card.window : 0;
 }
 
 static int wiring_hears(phx *p, uint32_t nbr)
@@ -263,6 +270,14 @@ static int wiring_is_adjacent(phx *p, uint32_t nbr, uint32_t other)
     return phx__route_advert_is_next_to(&p->route, nbr, other);
 }
 
+PHX__COLD static struct phx__detect_rumour *wiring_rumour(phx *p, uint32_t node, int make)
+{
+    struct phx__detect_trouble *t = make ? phx__detect_trouble_make(&p->detect, node)
+                                         : phx__detect_trouble_of(&p->detect, node);
+
+    return t != NULL ? &t->rumour : NULL;
+}
+
 PHX__COLD static int wiring_accuse(phx *p, uint32_t node, uint32_t accuser)
 {
     return phx__detect_rumour(&p->detect, node, accuser, p->now);
@@ -402,7 +417,7 @@ PHX__COLD static int wiring_open_rooms(phx *p)
                                   wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads,
-                                  wiring_has, wiring_unheld, wiring_hears };
+                                  wiring_has, wiring_unheld, wiring_window, wiring_hears };
     int err;
 
     phx__node_frames_route_ops(p, &route);
@@ -431,7 +446,8 @@ PHX__COLD int phx__node_wiring_open(phx *p)
     struct phx__node_handover_ops handover = { wiring_held, wiring_release, wiring_take,
                                                wiring_handover_end };
     struct phx__node_suspect_ops suspect = { wiring_neighbour, wiring_is_vain, wiring_is_adjacent,
-                                             wiring_accuse, wiring_alive, wiring_refute };
+                                             wiring_accuse, wiring_alive, wiring_refute,
+                                             wiring_rumour };
     struct phx__node_trace_ops trace = { wiring_random, wiring_distance, wiring_why, wiring_traced };
     int err = wiring_open_rooms(p);
 

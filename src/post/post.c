@@ -261,7 +261,6 @@ PHX__COLD void phx__post_free(struct phx__post *p)
         phx__buf_block_drop(p->outcomes.list[i].body);
     phx__mem_put(p->mem, p->outcomes.list, p->outcomes.capacity * sizeof *p->outcomes.list);
     phx__mem_put(p->mem, p->nodes, p->node_capacity * sizeof *p->nodes);
-    phx__mem_put(p->mem, p->windows, p->window_capacity * sizeof *p->windows);
     phx__post_store_free(&p->store);
     memset(p, 0, sizeof *p); /* the caller frees its timers */
 }

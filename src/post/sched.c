@@ -188,7 +188,7 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
 
 static size_t sched_window(const struct phx__post *p, uint32_t node)
 {
-    uint32_t window = node < p->window_capacity ? p->windows[node] : 0;
+    uint32_t window = p->ops.window(p->ops.ctx, node);
 
     return window != 0 ? window : SCHED_WINDOW_UNKNOWN;
 }
@@ -598,17 +598,13 @@ void phx__post_sched_route(struct phx__post *p, uint32_t node)
     phx__post_sched_list(p, &peer->transit.source);
 }
 
-void phx__post_sched_window(struct phx__post *p, uint32_t node, uint32_t bytes)
+void phx__post_sched_window(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
+    uint32_t window = peer != NULL && peer->out.base == 0 ? p->ops.window(p->ops.ctx, node) : 0;
 
-    /* Without memory for it the flow begins with the least window there is. */
-    if (node == PHX__SELF
-        || phx__mem_grow(p->mem, &p->windows, &p->window_capacity, node + 1, sizeof *p->windows) != 0)
-        return;
-    p->windows[node] = bytes;
-    if (peer != NULL && peer->out.base == 0 && bytes != 0) { /* later acks say it */
-        peer->out.window = bytes;
+    if (window != 0) { /* later acks say it */
+        peer->out.window = window;
         phx__post_sched_list(p, &peer->own);
     }
 }
@@ -631,8 +627,6 @@ void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
 {
     struct phx__post_source *s;
 
-    if (nbr < p->window_capacity)
-        p->windows[nbr] = 0;
     if (nbr >= p->node_capacity)
         return;
     sched_drop_past(p, nbr, NULL);

@@ -48,6 +48,7 @@ struct phx__post_ops {
     int (*held)(phx *ctx, uint32_t node, const struct phx_range *range, struct phx_range *out);
     /* A message waits because nobody holds its name. */
     void (*unheld)(phx *ctx, uint64_t name);
+    uint32_t (*window)(phx *ctx, uint32_t node); /* as announced; 0: not yet */
     int (*hears)(phx *ctx, uint32_t nbr); /* has something come from the neighbour of late? */
 };
 
@@ -202,8 +203,6 @@ struct phx__post {
     struct phx__post_limits limits;
     struct phx__post_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
-    uint32_t *windows; /* by node, as announced; 0: not yet */
-    uint32_t window_capacity;
     uint64_t lives; /* of peers, given out since the start */
     uint64_t usual_rtt; /* 0: none was measured yet */
     uint64_t doubt_until; /* see SCHED_DOUBT */

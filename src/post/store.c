@@ -30,7 +30,7 @@ void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem)
     s->mem = mem;
     phx__map_init(&s->index, mem);
     phx__map_init(&s->waiting, mem);
-    phx__post_tokens_init(&s->tokens, mem);
+    s->tokens = (struct phx__tokens){ .mem = mem, .heads = { .mem = mem } };
     phx__ring_init(&s->multicasts);
 }
 

@@ -13,13 +13,6 @@
 
 #define TOKENS_NONE UINT32_MAX
 
-void phx__post_tokens_init(struct phx__tokens *t, struct phx__mem *mem)
-{
-    memset(t, 0, sizeof *t);
-    t->mem = mem;
-    phx__map_init(&t->heads, mem);
-}
-
 void phx__post_tokens_drop(struct phx__tokens *t)
 {
     phx__mem_put(t->mem, t->list, t->capacity * sizeof *t->list);

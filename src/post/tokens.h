@@ -22,7 +22,6 @@ struct phx__tokens {
     uint64_t looks;   /* messages that were walked over to cancel others, since the start */
 };
 
-PHX_PRIVATE void phx__post_tokens_init(struct phx__tokens *t, struct phx__mem *mem);
 PHX_PRIVATE void phx__post_tokens_drop(struct phx__tokens *t);
 /* All messages with a token are added now, for which `count` things are walked over. */
 PHX_PRIVATE void phx__post_tokens_begin(struct phx__tokens *t, size_t count);

@@ -495,6 +495,7 @@ PHX__COLD static void route_restarted(struct phx__route *r, uint32_t node, uint6
     phx__route_table_drop_offers(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
     d->incarnation = incarnation;
+    d->reborn = 1;
     route_reborn(r, node);
     d->seq = 0;
     phx__route_table_uncard(&r->table, d); /* it may say that the former life has left */
@@ -753,8 +754,7 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
             (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     if (d->pos == PHX__TABLE_GONE)
         route_reborn(r, nbr);
-    l = route_loss(r, nbr);
-    if (l == NULL || l->settled) {
+    if ((l = route_loss(r, nbr)) == NULL || l->settled) {
         r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
         r->lost.claimed ^= phx__id_hash(&r->ids->at[nbr]);
     }

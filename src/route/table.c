@@ -397,6 +397,7 @@ int phx__route_table_card(struct phx__route_table *t, struct phx__dest *d, const
     phx__route_table_uncard(t, d);
     d->card = copy;
     d->card_version = version;
+    d->card_new = 1;
     return 0;
 }
 

@@ -85,7 +85,9 @@ struct phx__dest {
     uint8_t hops;          /* PHX__UNREACHABLE: no route */
     uint8_t feasible_hops; /* PHX__UNREACHABLE: nothing advertised yet */
     uint8_t flags;
-    uint8_t card_own;      /* the owner itself has sent this card, over the link that is up */
+    unsigned card_own : 1; /* the owner itself has sent this card, over the link that is up */
+    unsigned card_new : 1; /* .. and other rooms have not seen it: the node clears that */
+    unsigned reborn : 1;   /* other rooms have not seen this incarnation: likewise */
 };
 
 struct phx__route_table {

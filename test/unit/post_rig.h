@@ -62,6 +62,7 @@ struct node {
     uint32_t calls_left; /* ... and then not any more */
     uint64_t owner_asked;
     int random_fails;
+    uint32_t window[NODES]; /* what others announce */
 };
 struct world {
     struct node node[NODES];
@@ -173,6 +174,18 @@ static inline int op_leads(phx *ctx, uint32_t node, uint32_t nbr, uint32_t gener
 
     return target < NODES && hop < NODES && n->w->wire[n->self][hop].generation == generation
            && (hop == target || n->w->node[hop].hop[target] >= 0);
+}
+
+static inline uint32_t op_window(phx *ctx, uint32_t node)
+{
+    return node < NODES ? ((struct node *)(void *)ctx)->window[node] : 0;
+}
+
+/* Another node, as this one sees it, announces its window. */
+static inline void announce(struct node *n, uint32_t node, uint32_t bytes)
+{
+    n->window[node] = bytes;
+    phx__post_sched_window(&n->post, node);
 }
 
 static inline int op_hears(phx *ctx, uint32_t nbr)
@@ -622,6 +635,7 @@ static inline int begin_node(struct world *w, int i, const struct phx__post_limi
     ops.unheld = op_unheld;
     ops.calls = op_calls;
     ops.leads = op_leads;
+    ops.window = op_window;
     ops.hears = op_hears;
     return phx__post_init(&n->post, &n->mem, &n->ids, &n->timers, limits, &ops);
 }
@@ -644,8 +658,7 @@ static inline struct world *world_new(uint64_t seed, const struct phx__post_limi
         check(begin_node(w, i, limits != NULL ? limits : &usual) == 0, "node");
     for (i = 0; i < NODES; i++)
         for (k = 1; k < NODES; k++)
-            phx__post_sched_window(&w->node[i].post, (uint32_t)k,
-                             (uint32_t)w->node[i].post.limits.window);
+            announce(&w->node[i], (uint32_t)k, (uint32_t)w->node[i].post.limits.window);
     return w;
 }
 

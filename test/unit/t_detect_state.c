@@ -124,7 +124,7 @@ static void test_suspicion(void)
     ok(phx__detect_state(&r.d, 1, NULL) == PHX_NODE_OK, "a new number clears it");
     rig_run(&r, begin + BEAT + TIMEOUT);
     ok(rig_events(&r, 'x') == 1 && rig_events(&r, 'r') == 2, "but not the link");
-    ok(phx__detect_node_of(&r.d, 1)->accuser == PHX__SELF, "and who accused it is known");
+    ok(phx__detect_trouble_of(&r.d, 1)->accuser == PHX__SELF, "and who accused it is known");
     rig_free(&r);
 }
 
@@ -138,13 +138,13 @@ static void test_accuser(void)
     phx__detect_reachable(&r.d, 3, 1, 0, r.now);
     rig_run(&r, r.now + SECOND);
     phx__detect_rumour(&r.d, 3, 9, r.now);
-    ok(phx__detect_node_of(&r.d, 3)->accused_ms == r.now / MS, "a second after the start");
+    ok(phx__detect_trouble_of(&r.d, 3)->accused_ms == r.now / MS, "a second after the start");
     phx__detect_alive(&r.d, 3, r.now);
     rig_run(&r, r.now + SECOND);
     phx__detect_reachable(&r.d, 3, 0, 0, r.now);
     check(phx__detect_state(&r.d, 3, NULL) == PHX_NODE_UNREACHABLE, "its last route went");
-    ok(phx__detect_node_of(&r.d, 3)->accuser == PHX__NONE
-           && phx__detect_node_of(&r.d, 3)->accused_ms == r.now / MS, "nobody has accused it");
+    ok(phx__detect_trouble_of(&r.d, 3)->accuser == PHX__NONE
+           && phx__detect_trouble_of(&r.d, 3)->accused_ms == r.now / MS, "nobody has accused it");
     phx__detect_alive(&r.d, 3, r.now);
     rig_free(&r);
 }
@@ -179,7 +179,7 @@ static void test_rumour(void)
     ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->node == 1
            && rig_last(&r, 'x')->at == begin + TIMEOUT / 2,
        "the other is given up in half the time-out");
-    ok(phx__detect_node_of(&r.d, 3)->accuser == 9, "the accuser is known");
+    ok(phx__detect_trouble_of(&r.d, 3)->accuser == 9, "the accuser is known");
     rig_run(&r, begin + TIMEOUT + BROKEN - 1);
     ok(phx__detect_state(&r.d, 3, NULL) == PHX_NODE_SUSPECT, "of the far one nothing is known");
     rig_run(&r, begin + TIMEOUT + BROKEN);

@@ -161,7 +161,7 @@ static void test_rests(void)
     /* Goal: a path on which a link ended in silence while the node was there rests for 10 s, twice as long
      * each time, and 10 minutes at most; after a link that lasted as long it begins anew. */
     static const uint32_t seconds[] = { 10, 20, 40, 80, 160, 320, 600, 600 };
-    struct phx__history *h;
+    struct phx__detect_trouble *h;
     struct phx__link *l;
     struct known k;
     uint32_t i, bad = 0;
@@ -177,7 +177,7 @@ static void test_rests(void)
     phx__node_note_end(p, l, PHX_ETIMEDOUT);
     h = phx__node_history(p, l->peer);
     for (i = 0; i < 8; i++) {
-        h->rests = (uint8_t)i;
+        h->rests = (uint16_t)i;
         bad += phx__node_rest_until(p, l->peer) != p->now + (uint64_t)seconds[i] * PHX__SECOND;
     }
     ok(bad == 0, "10 s, 20 s and so on");

@@ -204,14 +204,14 @@ static void test_late_window(void)
     struct world *w = world_new(1, NULL);
     struct node *n = &w->node[0];
 
-    phx__post_sched_window(&n->post, as_seen(0, 1), 0);
+    announce(n, as_seen(0, 1), 0);
     all_see(w, 3, 1);
     w->frozen = 1;
     check(send_size(n, 3, 200000, 1, 0, 0) == 0, "sent");
     pull(w, 0, 1, 1u << 20);
     ok(peer_of(w, 0, 1)->out.sent == 1 && peer_of(w, 0, 1)->out.window == 65536,
        "a window that nobody announced is 64 KiB");
-    phx__post_sched_window(&n->post, as_seen(0, 1), 256u << 10);
+    announce(n, as_seen(0, 1), 256u << 10);
     pull(w, 0, 1, 1u << 20);
     ok(peer_of(w, 0, 1)->out.sent == 4, "the rest leaves when it is announced");
     w->frozen = 0;

@@ -110,7 +110,7 @@ static void model_begin(struct world *w, int i, const struct phx__post_limits *l
     w->dead[i] = 0;
     check(begin_node(w, i, &l) == 0, "node");
     for (k = 1; k < NODES; k++)
-        phx__post_sched_window(&w->node[i].post, (uint32_t)k, (uint32_t)limits->window);
+        announce(&w->node[i], (uint32_t)k, (uint32_t)limits->window);
     for (k = 0; k < NAMES; k++)
         see(w, i, k, o->holder[k]);
 }

@@ -216,8 +216,8 @@ static void test_narrow_sender(void)
 
     n->post.limits.window = 65536;
     w->node[1].post.limits.window = 4u << 20;
-    phx__post_sched_window(&w->node[1].post, as_seen(1, 0), 65536);
-    phx__post_sched_window(&n->post, as_seen(0, 1), 4u << 20);
+    announce(&w->node[1], as_seen(1, 0), 65536);
+    announce(n, as_seen(0, 1), 4u << 20);
     all_see(w, 3, 1);
     for (i = 0; i < 1000; i++) {
         for (k = 0; k < 100 && send_size(n, 3, 1000, 0, 0, 0) == 0; k++)

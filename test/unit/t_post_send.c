@@ -190,7 +190,7 @@ static void test_window(void)
 
     all_see(w, 3, 2);
     all_see(w, 4, 2);
-    phx__post_sched_window(&n->post, as_seen(0, 2), 50000);
+    announce(n, as_seen(0, 2), 50000);
     for (i = 0; (err = send_size(n, 3, 5000, 0, 0, 0)) == 0; i++)
         continue;
     ok(err == PHX_EAGAIN && i == (256 << 10) / 5088 + 1, "the window is %d of 5000", i);
@@ -241,7 +241,7 @@ static void test_window_is_exact(void)
         w = world_new(1, NULL);
         n = &w->node[0];
         all_see(w, 3, 2);
-        phx__post_sched_window(&n->post, as_seen(0, 2), (uint32_t)allowed);
+        announce(n, as_seen(0, 2), (uint32_t)allowed);
         for (i = 0; i < 20; i++)
             check(send_size(n, 3, 5000, 0, 0, 0) == 0, "sent");
         w->frozen = 1;
