@@ -1782,7 +1782,8 @@ struct phx__route_nbr {
     uint8_t dirty;       /* check every destination for this neighbour; 2: after a loss */
     uint8_t disagreed;   /* consecutive beats whose digest was not ours */
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
-    uint8_t held;        /* entries are held back until its neighbourhood is known; 2: which was asked for */
+    uint8_t young;       /* its link came in the burst of links that goes on */
+    uint8_t held;        /* entries are held back until its neighbourhood stands; 2: which was asked for */
     uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t vague;       /* our neighbourhood, as told, has losses in it that are not settled */
     uint8_t relinked;    /* entries are due again: check every destination */
@@ -1828,12 +1829,13 @@ struct phx__route_pace {
     int shrunk;            /* losses are to be told with the next flush */
     int news;              /* more than ways that are merely shorter waits */
     int far;               /* ways through others to nodes that were unreachable wait; 2: relays know */
-    int busy;              /* messages are under way, which is set from outside */
+    int busy, starting;    /* messages are under way; first dials wait for their turn: set from outside */
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
     int choice;            /* once the table is quiet: some destination has ways to choose from */
     int owed, held;        /* .. beats may be owed to neighbours; some neighbour's entries are held back */
     uint64_t linked_at;    /* when a link last came */
+    uint64_t burst_at;     /* .. and the first one of the burst that goes on; 0: none does */
     uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
 };
@@ -1962,6 +1964,7 @@ PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_
 
 /* See phx__route_beat_quiet_at. */
 #define PHX__ROUTE_QUIET PHX__SECOND
+#define PHX__ROUTE_CROWD 64u
 /* A destination is to be checked as one whose updates others may have been relied on for. */
 PHX_PRIVATE void phx__route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now);
 /* What a check costs whether a neighbour needs an entry, in destinations passed. */
@@ -11683,7 +11686,6 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
 {
     struct phx__dest *d;
     struct phx__route_loss *l;
-    int relinked;
 
     if (r->nbr_count == PHX__TABLE_LOST)
         return PHX_ELIMIT;
@@ -11696,12 +11698,11 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
     /* What others said of the peer may be a lie. So may what the peer says, but only about itself. */
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
-    relinked = (d->flags & PHX__DEST_LAPSED) != 0;
+    int relinked = (d->flags & PHX__DEST_LAPSED) != 0;
     if (relinked ? route_relinked(r, nbr) : r->lost.leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
     for (uint32_t i = 0; i < r->nbr_count; i++)
-        if (r->nbrs[i].gap.count > 0)
-            (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
+        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     if (d->pos == PHX__TABLE_GONE)
         route_reborn(r, nbr);
     if ((l = route_loss(r, nbr)) == NULL || l->settled) {
@@ -11710,8 +11711,10 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
     }
     if (l != NULL) /* nobody was told of it */
         *l = r->lost.at[--r->lost.count];
+    if (r->pace.starting && r->pace.burst_at == 0 && r->known > PHX__ROUTE_CROWD)
+        r->pace.burst_at = now;
     r->nbrs[r->nbr_count] = (struct phx__route_nbr){ .node = nbr, .dirty = 1, .relinked = (uint8_t)relinked,
-                                                     .metric = (uint8_t)h->metric };
+                                .metric = (uint8_t)h->metric, .young = r->pace.burst_at != 0 };
     d->pos = (uint16_t)r->nbr_count++;
     r->moved = r->pace.linked_at = now;
     r->pace.look = r->pace.owed = 1;
@@ -11962,14 +11965,18 @@ PHX__COLD int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_
 /* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
  * start on a few cores are silent for want of processor, and summaries would keep it busy. */
 #define BEAT_QUIET_EACH (20 * PHX__MS)
-#define BEAT_CROWD 64u
+/* In a crowd links come in a burst while first dials wait for their turn. Newcomers prolong it, but not to
+ * more than so many of the moments without a link that end it: 8 s if 64 are known, 19 s if 400 are. */
+#define BEAT_BURST_MOST 8u
 /* Twice the lost links between others that are noted until a flush; with fewer known all is checked. */
 #define BEAT_CUTS_MOST 4096u
 #define BEAT_CUTS_KNOWN 16u
 
 uint64_t phx__route_beat_quiet_at(const struct phx__route *r)
 {
-    return r->moved + PHX__ROUTE_QUIET + (PHX__MAX(r->known, BEAT_CROWD) - BEAT_CROWD) * BEAT_QUIET_EACH;
+    uint32_t beyond = r->known > PHX__ROUTE_CROWD ? r->known - PHX__ROUTE_CROWD : 0;
+
+    return r->moved + PHX__ROUTE_QUIET + beyond * BEAT_QUIET_EACH;
 }
 
 /* The link of neighbour n with that node is lost: entries for n that relied on it are due. */
@@ -12048,7 +12055,7 @@ void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__be
     }
     if (n->neighbourhood == r->neighbourhood)
         phx__route_gap_free(&n->gap, r->mem);
-    if (n->held) {
+    if (n->held && !n->young) {
         n->dirty = PHX__MAX(n->dirty, 1);
         n->held = 0;
         r->pace.look = r->pace.news = 1;
@@ -12084,19 +12091,33 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     n->vague = r->lost.count > 0;
 }
 
+/* Links have come: neighbours for which entries are held back are asked, as what they say stands now. */
+static void beat_end_burst(struct phx__route *r)
+{
+    r->pace.burst_at = 0;
+    r->pace.held = 0;
+    r->mem->looks += r->nbr_count;
+    for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
+        n->young = 0;
+        if (n->held != 1)
+            continue;
+        n->held = 2;
+        r->ops.beat(r->ops.ctx, n->node, (int)PHX__BEAT_REPLY);
+    }
+}
+
 void phx__route_beat_due(struct phx__route *r, uint64_t now)
 {
     uint64_t quiet = phx__route_beat_quiet_at(r); /* what is held waits for links, not for news */
-    uint64_t lull = r->pace.linked_at + PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
+    uint64_t moment = PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
+    uint64_t lull = (r->pace.burst_at != 0 && r->pace.starting ? now : r->pace.linked_at) + moment;
     uint64_t last = 0; /* nearly all neighbours have the same news to hear */
     int known = 0;
 
-    for (uint32_t i = 0; now >= lull && r->pace.held && i < r->nbr_count; i++)
-        if (r->nbrs[i].held == 1) {
-            r->nbrs[i].held = 2;
-            r->ops.beat(r->ops.ctx, r->nbrs[i].node, (int)PHX__BEAT_REPLY);
-        }
-    r->pace.held &= now < lull;
+    if (r->pace.burst_at != 0)
+        lull = PHX__MIN(lull, r->pace.burst_at + BEAT_BURST_MOST * moment);
+    if (now >= lull && (r->pace.held || r->pace.burst_at != 0))
+        beat_end_burst(r);
     if (now < quiet) {
         phx__route_plan(r, now < lull ? lull : quiet);
         return;
@@ -12299,7 +12320,7 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     if (d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v)))
         return 1;
     /* A start: j may hold v back, as we have told it of a longer way (advert_may_wait). */
-    if (j->neighbourhood == 0 && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
+    if ((j->neighbourhood == 0 || j->young) && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
         return 0;
     for (i = 0; i < d->offer_count; i++, r->mem->looks++) {
         h = &offer[i];
@@ -12325,18 +12346,19 @@ static int advert_is_nearly_covered(const struct phx__route *r, const struct phx
     return 0;
 }
 
-/* May j, whose neighbourhood is not known yet, wait for the entry until it is? Either j is in the crowd of
- * our next hop: both are next to the delegate, so j has been told of v or hears from the delegate. Or w has
- * told j of v: gateways of one site link with another one by one, and w will soon have a way as short as
+/* May j, whose neighbourhood does not stand yet, wait for the entry until it does? Either j is in the crowd
+ * of our next hop: both are next to the delegate, so j has been told of v or hears from the delegate. Or w
+ * has told j of v: gateways of one site link with another one by one, and w will soon have a way as short as
  * ours, and say so. Or the delegate leads to both: where hubs have a crowd each, nodes link across, and each
  * link makes shorter ways that other links soon make needless. Should w lose v or j, j is told at once: it is
  * dirty then, or v is a loss. Else j's first heartbeat ends it, which is asked for when no link has come for
- * a moment: meanwhile j has a way that may be longer than it need be. */
+ * a moment: meanwhile j has a way that may be longer than it need be. While a crowd starts, what j says of
+ * its neighbourhood is soon not true any more, and only what it says when asked ends it (beat_end_burst). */
 static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
 
-    return j->neighbourhood == 0 && d->hops != PHX__UNREACHABLE
+    return (j->neighbourhood == 0 || j->young) && d->hops != PHX__UNREACHABLE
            && (advert_is_nearly_covered(r, d, j->node)
                || (r->delegate != PHX__NONE && d->hops > 1 && j->node != r->delegate
                    && advert_says_next(r, r->delegate, j->node)
@@ -24068,6 +24090,7 @@ PHX__COLD static int links_route_up(phx *p, const struct phx__link *l)
     struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has,
                                   (l->heard.features & p->set.greeting.features & PHX__FEATURE_RTT) != 0 };
 
+    p->route.pace.starting = phx__timer_next(&p->dial.targets.turns) != UINT64_MAX;
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }
 
@@ -25207,6 +25230,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ROUTE_CHORE:
         if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
             phx__node_dead_forget(p, forgotten);
+        p->route.pace.starting = phx__timer_next(&p->dial.targets.turns) != UINT64_MAX;
         phx__route_beat_due(&p->route, p->now);
         phx__route_advert_times(&p->route, p->now);
         phx__node_dead_due(p);

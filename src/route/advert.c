@@ -112,7 +112,7 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     if (d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v)))
         return 1;
     /* A start: j may hold v back, as we have told it of a longer way (advert_may_wait). */
-    if (j->neighbourhood == 0 && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
+    if ((j->neighbourhood == 0 || j->young) && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
         return 0;
     for (i = 0; i < d->offer_count; i++, r->mem->looks++) {
         h = &offer[i];
@@ -138,18 +138,19 @@ static int advert_is_nearly_covered(const struct phx__route *r, const struct phx
     return 0;
 }
 
-/* May j, whose neighbourhood is not known yet, wait for the entry until it is? Either j is in the crowd of
- * our next hop: both are next to the delegate, so j has been told of v or hears from the delegate. Or w has
- * told j of v: gateways of one site link with another one by one, and w will soon have a way as short as
+/* May j, whose neighbourhood does not stand yet, wait for the entry until it does? Either j is in the crowd
+ * of our next hop: both are next to the delegate, so j has been told of v or hears from the delegate. Or w
+ * has told j of v: gateways of one site link with another one by one, and w will soon have a way as short as
  * ours, and say so. Or the delegate leads to both: where hubs have a crowd each, nodes link across, and each
  * link makes shorter ways that other links soon make needless. Should w lose v or j, j is told at once: it is
  * dirty then, or v is a loss. Else j's first heartbeat ends it, which is asked for when no link has come for
- * a moment: meanwhile j has a way that may be longer than it need be. */
+ * a moment: meanwhile j has a way that may be longer than it need be. While a crowd starts, what j says of
+ * its neighbourhood is soon not true any more, and only what it says when asked ends it (beat_end_burst). */
 static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
 
-    return j->neighbourhood == 0 && d->hops != PHX__UNREACHABLE
+    return (j->neighbourhood == 0 || j->young) && d->hops != PHX__UNREACHABLE
            && (advert_is_nearly_covered(r, d, j->node)
                || (r->delegate != PHX__NONE && d->hops > 1 && j->node != r->delegate
                    && advert_says_next(r, r->delegate, j->node)

@@ -7,14 +7,18 @@
 /* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
  * start on a few cores are silent for want of processor, and summaries would keep it busy. */
 #define BEAT_QUIET_EACH (20 * PHX__MS)
-#define BEAT_CROWD 64u
+/* In a crowd links come in a burst while first dials wait for their turn. Newcomers prolong it, but not to
+ * more than so many of the moments without a link that end it: 8 s if 64 are known, 19 s if 400 are. */
+#define BEAT_BURST_MOST 8u
 /* Twice the lost links between others that are noted until a flush; with fewer known all is checked. */
 #define BEAT_CUTS_MOST 4096u
 #define BEAT_CUTS_KNOWN 16u
 
 uint64_t phx__route_beat_quiet_at(const struct phx__route *r)
 {
-    return r->moved + PHX__ROUTE_QUIET + (PHX__MAX(r->known, BEAT_CROWD) - BEAT_CROWD) * BEAT_QUIET_EACH;
+    uint32_t beyond = r->known > PHX__ROUTE_CROWD ? r->known - PHX__ROUTE_CROWD : 0;
+
+    return r->moved + PHX__ROUTE_QUIET + beyond * BEAT_QUIET_EACH;
 }
 
 /* The link of neighbour n with that node is lost: entries for n that relied on it are due. */
@@ -93,7 +97,7 @@ void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__be
     }
     if (n->neighbourhood == r->neighbourhood)
         phx__route_gap_free(&n->gap, r->mem);
-    if (n->held) {
+    if (n->held && !n->young) {
         n->dirty = PHX__MAX(n->dirty, 1);
         n->held = 0;
         r->pace.look = r->pace.news = 1;
@@ -129,19 +133,33 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     n->vague = r->lost.count > 0;
 }
 
+/* Links have come: neighbours for which entries are held back are asked, as what they say stands now. */
+static void beat_end_burst(struct phx__route *r)
+{
+    r->pace.burst_at = 0;
+    r->pace.held = 0;
+    r->mem->looks += r->nbr_count;
+    for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
+        n->young = 0;
+        if (n->held != 1)
+            continue;
+        n->held = 2;
+        r->ops.beat(r->ops.ctx, n->node, (int)PHX__BEAT_REPLY);
+    }
+}
+
 void phx__route_beat_due(struct phx__route *r, uint64_t now)
 {
     uint64_t quiet = phx__route_beat_quiet_at(r); /* what is held waits for links, not for news */
-    uint64_t lull = r->pace.linked_at + PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
+    uint64_t moment = PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
+    uint64_t lull = (r->pace.burst_at != 0 && r->pace.starting ? now : r->pace.linked_at) + moment;
     uint64_t last = 0; /* nearly all neighbours have the same news to hear */
     int known = 0;
 
-    for (uint32_t i = 0; now >= lull && r->pace.held && i < r->nbr_count; i++)
-        if (r->nbrs[i].held == 1) {
-            r->nbrs[i].held = 2;
-            r->ops.beat(r->ops.ctx, r->nbrs[i].node, (int)PHX__BEAT_REPLY);
-        }
-    r->pace.held &= now < lull;
+    if (r->pace.burst_at != 0)
+        lull = PHX__MIN(lull, r->pace.burst_at + BEAT_BURST_MOST * moment);
+    if (now >= lull && (r->pace.held || r->pace.burst_at != 0))
+        beat_end_burst(r);
     if (now < quiet) {
         phx__route_plan(r, now < lull ? lull : quiet);
         return;

@@ -733,7 +733,6 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
 {
     struct phx__dest *d;
     struct phx__route_loss *l;
-    int relinked;
 
     if (r->nbr_count == PHX__TABLE_LOST)
         return PHX_ELIMIT;
@@ -746,12 +745,11 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
     /* What others said of the peer may be a lie. So may what the peer says, but only about itself. */
     if (h->incarnation > d->incarnation || h->incarnation + ROUTE_LEAP < d->incarnation)
         route_restarted(r, nbr, h->incarnation, now);
-    relinked = (d->flags & PHX__DEST_LAPSED) != 0;
+    int relinked = (d->flags & PHX__DEST_LAPSED) != 0;
     if (relinked ? route_relinked(r, nbr) : r->lost.leftover && phx__route_table_forget_nbr(&r->table, nbr))
         return PHX_ENOMEM;
     for (uint32_t i = 0; i < r->nbr_count; i++)
-        if (r->nbrs[i].gap.count > 0)
-            (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
+        (void)phx__route_gap_take(&r->nbrs[i].gap, r->ids, nbr);
     if (d->pos == PHX__TABLE_GONE)
         route_reborn(r, nbr);
     if ((l = route_loss(r, nbr)) == NULL || l->settled) {
@@ -760,8 +758,10 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
     }
     if (l != NULL) /* nobody was told of it */
         *l = r->lost.at[--r->lost.count];
+    if (r->pace.starting && r->pace.burst_at == 0 && r->known > PHX__ROUTE_CROWD)
+        r->pace.burst_at = now;
     r->nbrs[r->nbr_count] = (struct phx__route_nbr){ .node = nbr, .dirty = 1, .relinked = (uint8_t)relinked,
-                                                     .metric = (uint8_t)h->metric };
+                                .metric = (uint8_t)h->metric, .young = r->pace.burst_at != 0 };
     d->pos = (uint16_t)r->nbr_count++;
     r->moved = r->pace.linked_at = now;
     r->pace.look = r->pace.owed = 1;

@@ -35,7 +35,8 @@ struct phx__route_nbr {
     uint8_t dirty;       /* check every destination for this neighbour; 2: after a loss */
     uint8_t disagreed;   /* consecutive beats whose digest was not ours */
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
-    uint8_t held;        /* entries are held back until its neighbourhood is known; 2: which was asked for */
+    uint8_t young;       /* its link came in the burst of links that goes on */
+    uint8_t held;        /* entries are held back until its neighbourhood stands; 2: which was asked for */
     uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t vague;       /* our neighbourhood, as told, has losses in it that are not settled */
     uint8_t relinked;    /* entries are due again: check every destination */
@@ -81,12 +82,13 @@ struct phx__route_pace {
     int shrunk;            /* losses are to be told with the next flush */
     int news;              /* more than ways that are merely shorter waits */
     int far;               /* ways through others to nodes that were unreachable wait; 2: relays know */
-    int busy;              /* messages are under way, which is set from outside */
+    int busy, starting;    /* messages are under way; first dials wait for their turn: set from outside */
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
     int choice;            /* once the table is quiet: some destination has ways to choose from */
     int owed, held;        /* .. beats may be owed to neighbours; some neighbour's entries are held back */
     uint64_t linked_at;    /* when a link last came */
+    uint64_t burst_at;     /* .. and the first one of the burst that goes on; 0: none does */
     uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
 };
@@ -215,6 +217,7 @@ PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_
 
 /* See phx__route_beat_quiet_at. */
 #define PHX__ROUTE_QUIET PHX__SECOND
+#define PHX__ROUTE_CROWD 64u
 /* A destination is to be checked as one whose updates others may have been relied on for. */
 PHX_PRIVATE void phx__route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now);
 /* What a check costs whether a neighbour needs an entry, in destinations passed. */
