@@ -14,9 +14,10 @@
 
 /* Isolated changes are advertised at once. In a burst the wait doubles from 1 ms to the paper's 20 ms, less
  * if few nodes are known: a start is over in 20 ms, and first words do not wait for a millisecond. After a
- * pause of twice the wait it starts over. A way that is merely shorter waits for others like it: sites that
- * start link gateway by gateway. A new link with a node that was reachable before is told at once what it
- * needs, so that both ends know of all such ways when they tell the others.
+ * pause of twice the wait it starts over. Where ADVERT_SITE or more wait while nobody speaks, as in a start,
+ * more are on their way, and the wait is 4 ms at least. A way that is merely shorter waits for others like
+ * it: sites that start link gateway by gateway. A new link with a node that was reachable before is told at
+ * once what it needs, so that both ends know of all such ways when they tell the others.
  *
  * A whole site that is heard of through another node waits until its gateways have their links, in the order
  * of the dials of a start: ways become shorter meanwhile, and each member is told once, not four times. Who
@@ -24,6 +25,7 @@
 #define ADVERT_GAP_MIN (1 * PHX__MS)
 #define ADVERT_GAP_MAX (20 * PHX__MS)
 #define ADVERT_GAP_EACH UINT64_C(50) /* microseconds */
+#define ADVERT_GAP_CROWD (4 * PHX__MS)
 #define ADVERT_SITE 16u
 #define ADVERT_SITE_EACH PHX__MS
 #define ADVERT_SITE_MOST (100 * PHX__MS)
@@ -550,7 +552,8 @@ static void advert_look_at_relays(struct phx__route *r)
 void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
-    int site = pace->far && !pace->busy && r->dirty.count >= ADVERT_SITE && !PHX__ROUTE_RULES(r);
+    int crowd = !pace->busy && r->dirty.count >= ADVERT_SITE && !PHX__ROUTE_RULES(r);
+    int site = crowd && pace->far;
     uint64_t each = r->known * ADVERT_GAP_EACH, most = PHX__MIN(ADVERT_GAP_MIN + each, ADVERT_GAP_MAX);
     uint64_t least, gap, at;
 
@@ -558,7 +561,8 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
         return;
     pace->since = pace->since == 0 ? now : pace->since;
     gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
-    at = pace->news || pace->far ? pace->told_at + gap : pace->since + ADVERT_GAP_MAX;
+    at = pace->news || pace->far ? pace->told_at + (crowd ? PHX__MAX(gap, ADVERT_GAP_CROWD) : gap)
+                                 : pace->since + ADVERT_GAP_MAX;
     if (site)
         at = pace->since + PHX__MIN(r->known * ADVERT_SITE_EACH, ADVERT_SITE_MOST);
     if (!pace->urgent && now < at) {

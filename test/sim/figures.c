@@ -60,7 +60,7 @@ void tell_cost_three(struct sim *s)
         return;
     t = totals(s);
     bar(s, "cost_three messages per node", (double)t.updates / (double)s->o.nodes,
-        s->o.nodes > 150 ? 8 : s->o.nodes > 100 ? 4.8 : 6.3);
+        s->o.nodes > 150 ? 8 : s->o.nodes > 100 ? 4.27 : 6.3);
     bar(s, "cost_three entries per ordered pair", (double)t.entries / pairs, 1.2);
     bar(s, "cost_three settled after s", (double)settled / 1e6, s->o.nodes > 150 ? 3 : 1.5);
 }
