@@ -255,8 +255,9 @@ static void owners_step(struct check *c, uint32_t host)
     if (owners_view_grow(v, n->capacity) < 0)
         return;
     for (uint32_t node = 1; node < n->capacity && node < p->ids.size && !c->w->failed; node++) {
-        uint64_t card = node < p->peers.capacity && p->peers.at[node].card_version != 0
-                            ? owners_card(p, node, p->peers.at[node].life, p->peers.at[node].card_version)
+        const struct phx__dest *d = phx__route_dest(&p->route, node);
+        uint64_t card = d != NULL && d->card_version != 0 && !d->card_new
+                            ? owners_card(p, node, d->incarnation + 1, d->card_version)
                             : 0;
 
         if (card != 0 && card != v->shown[node])
