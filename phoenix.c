@@ -2820,8 +2820,8 @@ PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
 /* An ack must come within o->rto, of which so much is over. */
 PHX_PRIVATE void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now);
-/* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now. may:
- * 0: another flow has just asked; 2: the next hop is alive, so what is known of round trips may be old. */
+/* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now, or if
+ * that is 0, another flow has just asked (!may). */
 PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now);
 /* A block with the question; NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);
@@ -3088,7 +3088,6 @@ struct phx__post_ops {
     /* A message waits because nobody holds its name. */
     void (*unheld)(phx *ctx, uint64_t name);
     uint32_t (*window)(phx *ctx, uint32_t node); /* as announced; 0: not yet */
-    int (*hears)(phx *ctx, uint32_t nbr); /* has something come from the neighbour of late? */
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -3244,7 +3243,6 @@ struct phx__post {
     uint32_t node_capacity;
     uint64_t lives; /* of peers, given out since the start */
     uint64_t usual_rtt; /* 0: none was measured yet */
-    uint64_t doubt_until; /* see SCHED_DOUBT */
     uint64_t asked_at;  /* when a flow last asked its target */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
@@ -3364,8 +3362,6 @@ PHX_PRIVATE size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struc
                                         size_t budget);
 /* The route to node, or the link behind it, changed: see ops.next. Cheap if it did not. */
 PHX_PRIVATE void phx__post_sched_route(struct phx__post *p, uint32_t node);
-/* A neighbour that led to others is lost. */
-PHX_PRIVATE void phx__post_sched_doubt(struct phx__post *p);
 /* What the node announces as its window may be another one. */
 PHX_PRIVATE void phx__post_sched_window(struct phx__post *p, uint32_t node);
 
@@ -16568,8 +16564,6 @@ PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, 
 #define FLOW_RTO_TIMES 4u
 /* A wait that began when all was slow is looked at again after this. */
 #define FLOW_RTO_LOOK (2 * PHX__SECOND)
-/* After this what is known of round trips may be old, if the next hop is alive. */
-#define FLOW_RTO_OLD (8 * PHX__SECOND)
 /* A target reports a gap for each frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
 /* The least congestion window: two fragments keep a link busy. */
@@ -17045,7 +17039,7 @@ void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uin
     uint64_t patience = flow_patience(usual);
     int over = usual > 0 ? patience <= waited : waited == o->rto;
 
-    o->path.asks = (over && (may || usual > 0)) || (may > 1 && waited >= FLOW_RTO_OLD);
+    o->path.asks = over && (may || usual > 0);
     o->rto = over || o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
     phx__post_flow_wait(o, o->path.asks ? 0 : PHX__MIN(waited, o->rto - FLOW_RTO_MIN), now);
 }
@@ -17744,12 +17738,11 @@ void phx__post_outcome_tell(struct phx__post *p)
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
-/* So often one flow asks for all while no round trip was measured, or those that were may be long over. */
+/* So often one flow asks for all while no round trip was measured. */
 #define SCHED_ASK_EVERY PHX__SECOND
-/* So long after a neighbour that led to others was lost, more than what was sent to it may be: others sent to
- * it, too. A node with few messages under way asks sooner: after 4 times so much for each. */
-#define SCHED_DOUBT (30 * PHX__SECOND)
-#define SCHED_DOUBT_EACH (12 * PHX__MS)
+/* Round trips that were measured may be long over: a node with few messages under way asks sooner, after 4
+ * times so much for each. */
+#define SCHED_RTT_EACH (12 * PHX__MS)
 /* What failed for lack of memory is tried again after this. */
 #define SCHED_AGAIN (10 * PHX__MS)
 
@@ -18445,17 +18438,10 @@ void phx__post_sched_shrink(struct phx__post *p, uint32_t node)
     p->nodes[node].past = past;
 }
 
-void phx__post_sched_doubt(struct phx__post *p)
-{
-    p->doubt_until = *p->ops.now + SCHED_DOUBT;
-}
-
 /* The round trip by which the patience with silent flows is measured. */
 static uint64_t sched_usual_rtt(const struct phx__post *p)
 {
-    uint64_t few = p->pending.count * SCHED_DOUBT_EACH;
-
-    return *p->ops.now < p->doubt_until ? PHX__MIN(p->usual_rtt, few) : p->usual_rtt;
+    return PHX__MIN(p->usual_rtt, p->pending.count * SCHED_RTT_EACH);
 }
 
 int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
@@ -18469,8 +18455,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         /* Without a route silence means nothing. Where a better one waits, it is taken instead of asking. */
         if (peer->routed && o->sent > o->base) {
             int may = *p->ops.now >= p->asked_at + SCHED_ASK_EVERY;
-            phx__post_flow_silent(o, sched_usual_rtt(p), may ? 1 + p->ops.hears(p->ops.ctx, peer->nbr) : 0,
-                                  *p->ops.now);
+            phx__post_flow_silent(o, sched_usual_rtt(p), may, *p->ops.now);
             p->asked_at = o->path.asks ? *p->ops.now : p->asked_at;
         }
         if (peer->routed && o->path.drains && o->path.asks)
@@ -23525,7 +23510,6 @@ PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum ph
 
 PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
 {
-    const struct phx__route_nbr *n = phx__route_nbr(&p->route, l->peer);
 
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
@@ -23533,8 +23517,6 @@ PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
     phx__node_door_passes(p, l, 0);
     p->links.up--;
     p->stats.links_lost += reason != PHX_EDUPLICATE; /* then it is replaced, or soon will be */
-    if (n != NULL && n->offers > 1)
-        phx__post_sched_doubt(&p->post);
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     /* One who is alone comes again soon. */
@@ -24378,8 +24360,6 @@ PHX__COLD int phx__node_links_open(phx *p)
 
 /* Nodes that are dialled as soon as they are heard of; dial.c says how others start. */
 #define WIRING_START 8u
-/* Of late: a link that carries messages is asked for a sign of life sooner. */
-#define WIRING_HEARS (8 * PHX__SECOND)
 
 /* ---- Dialling and failure detection ---------------------------------------------------------- */
 
@@ -24498,13 +24478,6 @@ PHX__COLD static uint32_t wiring_window(phx *p, uint32_t node)
     struct phx__card card;
 
     return phx__node_card(p, node, &card) ? card.window : 0;
-}
-
-static int wiring_hears(phx *p, uint32_t nbr)
-{
-    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, nbr);
-
-    return l != NULL && l->received_at + WIRING_HEARS > p->now - p->detect.stalled;
 }
 
 static void wiring_wants(phx *p, uint32_t nbr)
@@ -24792,7 +24765,7 @@ PHX__COLD static int wiring_open_rooms(phx *p)
                                   wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads,
-                                  wiring_has, wiring_unheld, wiring_window, wiring_hears };
+                                  wiring_has, wiring_unheld, wiring_window };
     int err;
 
     phx__node_frames_route_ops(p, &route);

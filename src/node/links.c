@@ -147,7 +147,6 @@ PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum ph
 
 PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
 {
-    const struct phx__route_nbr *n = phx__route_nbr(&p->route, l->peer);
 
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
@@ -155,8 +154,6 @@ PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
     phx__node_door_passes(p, l, 0);
     p->links.up--;
     p->stats.links_lost += reason != PHX_EDUPLICATE; /* then it is replaced, or soon will be */
-    if (n != NULL && n->offers > 1)
-        phx__post_sched_doubt(&p->post);
     phx__route_down(&p->route, l->peer, p->now);
     phx__detect_link_down(&p->detect, l->peer);
     /* One who is alone comes again soon. */

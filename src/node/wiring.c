@@ -3,8 +3,6 @@
 
 /* Nodes that are dialled as soon as they are heard of; dial.c says how others start. */
 #define WIRING_START 8u
-/* Of late: a link that carries messages is asked for a sign of life sooner. */
-#define WIRING_HEARS (8 * PHX__SECOND)
 
 /* ---- Dialling and failure detection ---------------------------------------------------------- */
 
@@ -123,13 +121,6 @@ PHX__COLD static uint32_t wiring_window(phx *p, uint32_t node)
     struct phx__card card;
 
     return phx__node_card(p, node, &card) ? card.window : 0;
-}
-
-static int wiring_hears(phx *p, uint32_t nbr)
-{
-    const struct phx__detect_link *l = phx__detect_link_of(&p->detect, nbr);
-
-    return l != NULL && l->received_at + WIRING_HEARS > p->now - p->detect.stalled;
 }
 
 static void wiring_wants(phx *p, uint32_t nbr)
@@ -417,7 +408,7 @@ PHX__COLD static int wiring_open_rooms(phx *p)
                                   wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads,
-                                  wiring_has, wiring_unheld, wiring_window, wiring_hears };
+                                  wiring_has, wiring_unheld, wiring_window };
     int err;
 
     phx__node_frames_route_ops(p, &route);

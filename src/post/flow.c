@@ -65,8 +65,6 @@
 #define FLOW_RTO_TIMES 4u
 /* A wait that began when all was slow is looked at again after this. */
 #define FLOW_RTO_LOOK (2 * PHX__SECOND)
-/* After this what is known of round trips may be old, if the next hop is alive. */
-#define FLOW_RTO_OLD (8 * PHX__SECOND)
 /* A target reports a gap for each frame behind it. One rewind answers them all. */
 #define FLOW_REWIND_MIN (10 * PHX__MS)
 /* The least congestion window: two fragments keep a link busy. */
@@ -542,7 +540,7 @@ void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uin
     uint64_t patience = flow_patience(usual);
     int over = usual > 0 ? patience <= waited : waited == o->rto;
 
-    o->path.asks = (over && (may || usual > 0)) || (may > 1 && waited >= FLOW_RTO_OLD);
+    o->path.asks = over && (may || usual > 0);
     o->rto = over || o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
     phx__post_flow_wait(o, o->path.asks ? 0 : PHX__MIN(waited, o->rto - FLOW_RTO_MIN), now);
 }

@@ -138,8 +138,8 @@ PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
 /* An ack must come within o->rto, of which so much is over. */
 PHX_PRIVATE void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now);
-/* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now. may:
- * 0: another flow has just asked; 2: the next hop is alive, so what is known of round trips may be old. */
+/* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now, or if
+ * that is 0, another flow has just asked (!may). */
 PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now);
 /* A block with the question; NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);

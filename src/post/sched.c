@@ -59,12 +59,11 @@
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
-/* So often one flow asks for all while no round trip was measured, or those that were may be long over. */
+/* So often one flow asks for all while no round trip was measured. */
 #define SCHED_ASK_EVERY PHX__SECOND
-/* So long after a neighbour that led to others was lost, more than what was sent to it may be: others sent to
- * it, too. A node with few messages under way asks sooner: after 4 times so much for each. */
-#define SCHED_DOUBT (30 * PHX__SECOND)
-#define SCHED_DOUBT_EACH (12 * PHX__MS)
+/* Round trips that were measured may be long over: a node with few messages under way asks sooner, after 4
+ * times so much for each. */
+#define SCHED_RTT_EACH (12 * PHX__MS)
 /* What failed for lack of memory is tried again after this. */
 #define SCHED_AGAIN (10 * PHX__MS)
 
@@ -760,17 +759,10 @@ void phx__post_sched_shrink(struct phx__post *p, uint32_t node)
     p->nodes[node].past = past;
 }
 
-void phx__post_sched_doubt(struct phx__post *p)
-{
-    p->doubt_until = *p->ops.now + SCHED_DOUBT;
-}
-
 /* The round trip by which the patience with silent flows is measured. */
 static uint64_t sched_usual_rtt(const struct phx__post *p)
 {
-    uint64_t few = p->pending.count * SCHED_DOUBT_EACH;
-
-    return *p->ops.now < p->doubt_until ? PHX__MIN(p->usual_rtt, few) : p->usual_rtt;
+    return PHX__MIN(p->usual_rtt, p->pending.count * SCHED_RTT_EACH);
 }
 
 int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
@@ -784,8 +776,7 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         /* Without a route silence means nothing. Where a better one waits, it is taken instead of asking. */
         if (peer->routed && o->sent > o->base) {
             int may = *p->ops.now >= p->asked_at + SCHED_ASK_EVERY;
-            phx__post_flow_silent(o, sched_usual_rtt(p), may ? 1 + p->ops.hears(p->ops.ctx, peer->nbr) : 0,
-                                  *p->ops.now);
+            phx__post_flow_silent(o, sched_usual_rtt(p), may, *p->ops.now);
             p->asked_at = o->path.asks ? *p->ops.now : p->asked_at;
         }
         if (peer->routed && o->path.drains && o->path.asks)

@@ -61,8 +61,6 @@ PHX_PRIVATE size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struc
                                         size_t budget);
 /* The route to node, or the link behind it, changed: see ops.next. Cheap if it did not. */
 PHX_PRIVATE void phx__post_sched_route(struct phx__post *p, uint32_t node);
-/* A neighbour that led to others is lost. */
-PHX_PRIVATE void phx__post_sched_doubt(struct phx__post *p);
 /* What the node announces as its window may be another one. */
 PHX_PRIVATE void phx__post_sched_window(struct phx__post *p, uint32_t node);
 

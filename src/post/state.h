@@ -49,7 +49,6 @@ struct phx__post_ops {
     /* A message waits because nobody holds its name. */
     void (*unheld)(phx *ctx, uint64_t name);
     uint32_t (*window)(phx *ctx, uint32_t node); /* as announced; 0: not yet */
-    int (*hears)(phx *ctx, uint32_t nbr); /* has something come from the neighbour of late? */
 };
 
 /* Something to pull from: the own flow to a node, or the transit queue for it. In at most one circle. */
@@ -205,7 +204,6 @@ struct phx__post {
     uint32_t node_capacity;
     uint64_t lives; /* of peers, given out since the start */
     uint64_t usual_rtt; /* 0: none was measured yet */
-    uint64_t doubt_until; /* see SCHED_DOUBT */
     uint64_t asked_at;  /* when a flow last asked its target */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */

@@ -84,7 +84,6 @@ struct world {
     uint64_t emitted, link[NODES][NODES]; /* frames */
     size_t emitted_to[NODES];
     int frozen; /* wires deliver nothing */
-    int hears;  /* next hops give signs of life */
     uint32_t unheld; /* how often was it said that nobody holds a name? */
     struct {
         int count, result, asked; /* asked: with name `to` and this tag, which the outcome repeats */
@@ -186,12 +185,6 @@ static inline void announce(struct node *n, uint32_t node, uint32_t bytes)
 {
     n->window[node] = bytes;
     phx__post_sched_window(&n->post, node);
-}
-
-static inline int op_hears(phx *ctx, uint32_t nbr)
-{
-    (void)nbr;
-    return ((struct node *)(void *)ctx)->w->hears;
 }
 
 static inline int op_random(phx *ctx, void *out, size_t size)
@@ -636,7 +629,6 @@ static inline int begin_node(struct world *w, int i, const struct phx__post_limi
     ops.calls = op_calls;
     ops.leads = op_leads;
     ops.window = op_window;
-    ops.hears = op_hears;
     return phx__post_init(&n->post, &n->mem, &n->ids, &n->timers, limits, &ops);
 }
 

@@ -139,7 +139,7 @@ static void test_transit_memory(void)
 static void test_overload_ends(void)
 {
     /* Goal: what an overload has lost is asked for soon after it, by a flow that knows only how long all took
-     * then, if the next hop is alive. Method: a round trip of 8 s, then 45 s in which all is lost. */
+     * then. Method: a round trip of 8 s, then 45 s in which all is lost. */
     struct world *w = world_new(1, NULL);
     struct node *n = &w->node[0];
     uint64_t before;
@@ -150,13 +150,10 @@ static void test_overload_ends(void)
     w->loss = 1000;
     before = w->emitted;
     check(send_size(n, 3, 10, 2, 0, 0) == 0, "sent");
-    turns(w, 200, 100000);
-    ok(w->emitted == before + 1, "not while nothing is heard");
-    w->hears = 1;
-    turns(w, 250, 100000);
-    ok(w->emitted > before + 2 && w->emitted < before + 6, "now and then while all is lost");
+    turns(w, 450, 100000);
+    ok(w->emitted >= before + 20 && w->emitted <= before + 1 + 45 / 2, "it asks every 2 s while all is lost");
     w->loss = 0;
-    turns(w, 85, 100000);
+    turns(w, 25, 100000);
     ok(all_arrived(w) && n->post.counters.retransmitted == 1, "then it comes");
     ok(world_free(w), "no byte leaked");
 }
@@ -281,7 +278,7 @@ static void test_queueing(void)
 {
     /* Goal: what waits at a slow relay is not sent again, however long it takes, nor when a better way opens:
      * then all that is under way arrives first, and the rest takes the better way. Questions are few, and
-     * fewer if it is usual to wait. */
+     * fewer if it is usual to wait and many messages do. */
     struct world *w = world_new(1, NULL);
     struct node *n = &w->node[0];
     struct phx__flow_out *o;
@@ -305,13 +302,15 @@ static void test_queueing(void)
     ok(w->got == 20 && sent_again(w) == 0 && no_errors(w), "and all comes");
     ok(n->post.usual_rtt > 55 * PHX__SECOND, "a round trip took that long");
     w->frozen = 1;
-    check(send_size(n, 4, 10, 0, 0, 0) == 0, "sent");
+    for (i = 0; i < 600; i++)
+        check(send_size(n, 4, 10, 0, 0, 0) == 0, "sent");
+    turns(w, 1, 1000);
     before = w->emitted;
     turns(w, 250, 100000);
-    ok(w->emitted == before + 1, "so another node is not asked sooner");
+    ok(w->emitted == before, "so another node is not asked sooner, by many");
     n->post.usual_rtt = PHX__MS;
     turns(w, 100, 100000);
-    ok(w->emitted > before + 1, "but soon, as soon as round trips are short again");
+    ok(w->emitted > before, "but soon, as soon as round trips are short again");
     n->post.usual_rtt = 60 * PHX__SECOND;
     before = w->emitted;
     w->frozen = 0;
@@ -329,7 +328,7 @@ static void test_queueing(void)
     ok(o->path.drains && w->link[0][2] == before, "a better way waits for what is under way");
     w->frozen = 0;
     check(settle(w), "settles");
-    ok(w->got == 36 && sent_again(w) == 0 && no_errors(w) && w->link[0][2] > before && !o->path.drains,
+    ok(w->got == 35 + 600 && sent_again(w) == 0 && no_errors(w) && w->link[0][2] > before && !o->path.drains,
        "nothing is sent twice or overtaken");
     w->frozen = 1;
     route(w, 0, 2, 1);
@@ -339,7 +338,7 @@ static void test_queueing(void)
     cut(w, 0, 1);
     turns(w, 1, 1000);
     w->frozen = 0;
-    ok(settle(w) && w->got == 37 && sent_again(w) == 1 && no_errors(w), "the former way is cut meanwhile");
+    ok(settle(w) && w->got == 36 + 600 && sent_again(w) == 1 && no_errors(w), "the former way is cut meanwhile");
     ok(world_free(w), "no byte leaked");
 }
 

@@ -355,7 +355,7 @@ static void bench(void)
         struct phx__post_ops ops = { NULL, &now, bench_owner, &version, bench_next, bench_ack,
                                      bench_random, bench_message, op_done, op_writable, op_wants, op_segment,
                                      op_member, NULL, NULL, op_lost, op_calls, op_leads, NULL, op_unheld,
-                                     bench_window, op_hears };
+                                     bench_window };
         struct phx_id id;
         uint32_t index;
 
