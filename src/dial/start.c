@@ -3,26 +3,23 @@
 /* A full mesh costs some 60 us of processor per link, and N nodes that start together pay for all N * N / 2
  * at once. Everybody can reach everybody through the hub as soon as N links stand and the hub has told what
  * it knows, and a message through the hub costs a tenth of a link. Both are late if dials take the processors
- * before: with 64 dials at once a hundred processes on two cores need half a second until each has had its
- * turn, and what they say waits for several turns of the hub.
+ * before.
  *
  * So above a few known nodes a start is *paced*. A node that can be reached is first dialled when there is
  * time for it, those to whom somebody sends before the others:
  *
  *   - While there are news, that is while nodes are being heard of or messages go out, come in or are relayed
  *     here, whosever they are, each node begins one such dial in START_EACH_US for each node that it knows: a
- *     thousand in a second by all of them, which leaves the processors to the others.
+ *     thousand in a second by all of them.
  *   - A thousand nodes with one dial each under way still keep all processors busy, and a hub, which has the
  *     most to do, gets a thousandth of them. So after a link that came slowly a node rests, so long that few
- *     dials would be under way if all did so: nodes then wait in turn, and not in the line for a processor.
- *   - News have ended when none came for a quarter of the time that they took so far: where a hub is slow,
- *     or dead and others must tell all that it told, pauses are long, too. Then the next dial begins when one
- *     has ended. For as long as the news took a slow link is still followed by a rest, since others may wait
- *     for what this node has; after that nodes dial as fast as they can.
+ *     dials would be under way if all did so.
+ *   - News have ended when none came for a quarter of the time that they took so far: where a hub is slow, or
+ *     dead and others must tell all that it told, pauses are long, too. Then the next dial begins when one
+ *     has ended. For as long as the news took a slow link is still followed by a rest, since others may wait.
  *   - The window of dials at once begins low, since one or two a node keep all processors busy. It grows by
  *     one with each link that came quickly, and halves with one that came slowly, as TCP does with segments:
- *     where the processor is the bottleneck, more dials at once only last longer, until they time out and
- *     start over. */
+ *     where the processor is the bottleneck, more at once only last longer, until they time out. */
 #include "dial/start.h"
 
 #define START_EACH_US PHX__MS
@@ -43,10 +40,9 @@
  * answered and is no link long after: that process is stopped, or has very much to do. */
 #define START_SILENT_US PHX__MS
 #define START_STUCK_US PHX__SECOND
-/* The window at first, and at least. A slow link took START_SLOW_TIMES the quickest, or the time in which its
+/* The window at first. A slow link took START_SLOW_TIMES the quickest, or the time in which its
  * dial was answered, which is a long way's, and START_SLOW_US. */
 #define START_WINDOW 2u
-#define START_LEAST 1u
 #define START_SLOW_TIMES 2u
 #define START_SLOW_US (20 * PHX__MS)
 /* The rest after it: so many dials are under way if all that are known do the same. And at most. */
@@ -120,6 +116,6 @@ PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, const struct phx
     s->rest_until = now + PHX__MIN(took * known / START_AT_ONCE, START_REST_MOST_US);
     if (now > s->slowed_at + slow) {
         s->slowed_at = now;
-        s->window = PHX__MAX(s->window / 2, START_LEAST);
+        s->window = PHX__MAX(s->window / 2, 1);
     }
 }

@@ -18,7 +18,7 @@
  * again. */
 #define OUT_AHEAD_MOST (8 * PHX__FRAGMENT)
 /* Control frames are encoded into blocks of this size; larger ones get a block of their own. */
-#define OUT_TAIL 2048u
+#define OUT_TAIL 512u
 #define OUT_TURN 65536u
 /* News that wait for one link, and for all, beside one card or summary. A link may use an eighth of what all
  * leave, so there is room however many peers do not read. */

@@ -626,7 +626,7 @@ static void step_init(phx *p)
     p->detect.timers = p->post.timers = &p->timers;
 }
 
-PHX__COLD int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
+PHX__COLD PHX__APART int phx__node_step_open(phx *p, const struct phx_config *cfg, uint64_t now)
 {
     int err;
 

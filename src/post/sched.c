@@ -759,12 +759,6 @@ void phx__post_sched_shrink(struct phx__post *p, uint32_t node)
     p->nodes[node].past = past;
 }
 
-/* The round trip by which the patience with silent flows is measured. */
-static uint64_t sched_usual_rtt(const struct phx__post *p)
-{
-    return PHX__MIN(p->usual_rtt, p->pending.count * SCHED_RTT_EACH);
-}
-
 int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
@@ -775,8 +769,8 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         o->rto_at = PHX__NEVER;
         /* Without a route silence means nothing. Where a better one waits, it is taken instead of asking. */
         if (peer->routed && o->sent > o->base) {
-            int may = *p->ops.now >= p->asked_at + SCHED_ASK_EVERY;
-            phx__post_flow_silent(o, sched_usual_rtt(p), may, *p->ops.now);
+            uint64_t usual = PHX__MIN(p->usual_rtt, p->pending.count * SCHED_RTT_EACH);
+            phx__post_flow_silent(o, usual, *p->ops.now >= p->asked_at + SCHED_ASK_EVERY, *p->ops.now);
             p->asked_at = o->path.asks ? *p->ops.now : p->asked_at;
         }
         if (peer->routed && o->path.drains && o->path.asks)

@@ -565,14 +565,14 @@ static void queue(int type, size_t size)
 static void test_turns(void)
 {
     /* Goal: news are in front of data up to 64 KiB of control frames, and beyond that take turns with it, in
-     * order; other frames pass them. Control frames are written into blocks of 2 KiB, which a link at rest
-     * keeps, and larger ones into their own, which it does not. */
+     * order; other frames pass them. Control frames are written into blocks of 512 bytes, which a link at
+     * rest keeps, and larger ones into their own, which it does not. */
     struct phx__link_out *o = &sides[0].link.out;
 
     begin();
     check(meet() == 0 && is_up() && phx__link_out_write(&sides[0].set, &sides[0].link, SIZE_MAX) == 0,
           "a link");
-    ok(o->tail != NULL && o->tail->capacity == 2048 && o->tail->refs == 1, "2 KiB");
+    ok(o->tail != NULL && o->tail->capacity == 512 && o->tail->refs == 1, "512 bytes");
     queue(PHX__UPDATE, 65536);
     ok(o->control.bytes == 65536 && o->news.bytes == 0 && o->tail->capacity == 65536, "64 KiB in one");
     queue(PHX__UPDATE, 100);
@@ -580,15 +580,15 @@ static void test_turns(void)
     queue(PHX__UPDATE, 100);
     queue(PHX__BEAT, 50);
     ok(o->control.bytes == 65686 && o->news.bytes == 100, "then they wait, and a heartbeat does not");
-    o->tail->used = 2048 - 100;
+    o->tail->used = 512 - 100;
     queue(PHX__BEAT, 100);
-    ok(o->tail->used == 2048, "a block is filled");
+    ok(o->tail->used == 512, "a block is filled");
     queue(PHX__BEAT, 50);
     ok(o->tail->used == 50, "and there is another");
     check(phx__link_out_write(&sides[0].set, &sides[0].link, SIZE_MAX) == 0 && o->dry, "all is written");
-    ok(o->tail != NULL && o->tail->capacity == 2048 && o->tail->refs == 1, "which is kept");
+    ok(o->tail != NULL && o->tail->capacity == 512 && o->tail->refs == 1, "which is kept");
     queue(PHX__BEAT, 50);
-    ok(o->tail->capacity == 2048 && o->tail->used == 50, "and filled again from its beginning");
+    ok(o->tail->capacity == 512 && o->tail->used == 50, "and filled again from its beginning");
     check(phx__link_out_write(&sides[0].set, &sides[0].link, SIZE_MAX) == 0 && o->dry, "so is that");
     queue(PHX__SUMMARY, 2049);
     check(phx__link_out_write(&sides[0].set, &sides[0].link, SIZE_MAX) == 0 && o->dry, "all is written");

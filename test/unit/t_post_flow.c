@@ -338,7 +338,8 @@ static void test_queueing(void)
     cut(w, 0, 1);
     turns(w, 1, 1000);
     w->frozen = 0;
-    ok(settle(w) && w->got == 36 + 600 && sent_again(w) == 1 && no_errors(w), "the former way is cut meanwhile");
+    ok(settle(w) && w->got == 36 + 600 && sent_again(w) == 1 && no_errors(w),
+       "the former way is cut meanwhile");
     ok(world_free(w), "no byte leaked");
 }
 
