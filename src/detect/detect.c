@@ -223,7 +223,7 @@ PHX__COLD static void detect_fill_monitors(struct phx__detect *d)
 /* ---- States of nodes ------------------------------------------------------------------------- */
 
 /* A state begins (by 1) or ends (-1). While there is no suspect nor unreachable node nothing is due. */
-static void detect_count(struct phx__detect *d, int state, int by)
+static void detect_count(struct phx__detect *d, uint32_t state, int by)
 {
     d->suspects += state == PHX_NODE_SUSPECT ? (uint32_t)by : 0;
     d->sought += state == PHX_NODE_SUSPECT || state == PHX_NODE_UNREACHABLE ? (uint32_t)by : 0;
