@@ -783,6 +783,9 @@ struct phx__card {
     const uint8_t *claims; /* encoded, 24 bytes each; see phx__wire_route_claim */
 };
 PHX_PRIVATE size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count); /* at most */
+/* Where a card has its window. Less than one page is none but a way to make senders crawl. */
+#define PHX__CARD_WINDOW 1u
+#define PHX__CARD_WINDOW_MIN 4096u
 PHX_PRIVATE void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *head,
                                           const struct phx__claim *claims);
 /* 0 or PHX_EPROTO: malformed, too many, a range with first > last, or ranges not ascending and disjoint. */
@@ -6638,8 +6641,6 @@ int phx__wire_data_get_ack(const struct phx__frame *f, struct phx__ack *a)
  *      flags | window | size label | n | address 1 .. n | m | first last epoch, 1 .. m */
 /* include "wire/route.h" */
 
-/* Less credit than one page is not a window but a way to make senders crawl. */
-#define WIRE_WINDOW_MIN 4096u
 #define WIRE_CLAIM 24u
 /* The longest address: family, length, and a UNIX path of 103 bytes. */
 #define WIRE_ADDRESS_MAX 105u
@@ -6664,7 +6665,7 @@ PHX__COLD void phx__wire_route_put_card(struct phx__writer *w, const struct phx_
     size_t at;
 
     PHX_ASSERT(head->address_count <= PHX__CARD_ADDRESSES && head->claim_count <= PHX__CARD_CLAIMS);
-    PHX_ASSERT(head->window >= WIRE_WINDOW_MIN);
+    PHX_ASSERT(head->window >= PHX__CARD_WINDOW_MIN);
     phx__buf_put_u8(w, head->flags);
     phx__buf_put_u32(w, head->window);
     phx__buf_put_u8(w, (uint8_t)strlen(head->label));
@@ -6729,7 +6730,7 @@ PHX__COLD int phx__wire_route_get_card(const uint8_t *data, size_t size, struct 
         return PHX_EPROTO;
     memcpy(card->label, label, i);
     card->address_count = phx__buf_get_u8(&r);
-    if (r.bad || card->window < WIRE_WINDOW_MIN || card->address_count > PHX__CARD_ADDRESSES)
+    if (r.bad || card->window < PHX__CARD_WINDOW_MIN || card->address_count > PHX__CARD_ADDRESSES)
         return PHX_EPROTO;
     for (i = 0; i < card->address_count; i++) {
         /* "No address" has its place where one address is due, not in a list. */
@@ -15023,15 +15024,13 @@ PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_
 
 /* A full mesh costs some 60 us of processor per link, and N nodes that start together pay for all N * N / 2
  * at once. Everybody can reach everybody through the hub as soon as N links stand and the hub has told what
- * it knows, and a message through the hub costs a tenth of a link. Both are late if dials take the processors
- * before.
+ * it knows, and a message through the hub costs a tenth of a link. Both are late if dials come first.
  *
  * So above a few known nodes a start is *paced*. A node that can be reached is first dialled when there is
  * time for it, those to whom somebody sends before the others:
  *
  *   - While there are news, that is while nodes are being heard of or messages go out, come in or are relayed
- *     here, whosever they are, each node begins one such dial in START_EACH_US for each node that it knows: a
- *     thousand in a second by all of them.
+ *     here, whosever they are, each node begins one such dial in START_EACH_US for each node that it knows.
  *   - A thousand nodes with one dial each under way still keep all processors busy, and a hub, which has the
  *     most to do, gets a thousandth of them. So after a link that came slowly a node rests, so long that few
  *     dials would be under way if all did so.
@@ -15057,8 +15056,7 @@ PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_
 /* For how long, after the last, a slow link is still followed by a rest. */
 #define START_GENTLE_MOST_US (10 * PHX__SECOND)
 /* A dial without an answer for this long takes no processor: it has met a firewall, as most do that a site
- * dials in another one, or a long way, and does not count until it is answered. Nor does one that was
- * answered and is no link long after: that process is stopped, or has very much to do. */
+ * dials in another one, or a long way, and does not count until it is answered; nor when it is stuck. */
 #define START_SILENT_US PHX__MS
 #define START_STUCK_US PHX__SECOND
 /* The window at first. A slow link took START_SLOW_TIMES the quickest, or the time in which its
@@ -24465,9 +24463,11 @@ static int wiring_leads(phx *p, uint32_t node, uint32_t nbr, uint32_t generation
 
 PHX__COLD static uint32_t wiring_window(phx *p, uint32_t node)
 {
-    struct phx__card card;
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    int has = d != NULL && d->card != NULL && d->card->size >= PHX__CARD_WINDOW + 4;
+    uint32_t window = has ? phx__buf_load_u32(d->card->at + PHX__CARD_WINDOW) : 0;
 
-    return phx__node_card(p, node, &card) ? card.window : 0;
+    return window >= PHX__CARD_WINDOW_MIN ? window : 0;
 }
 
 static void wiring_wants(phx *p, uint32_t nbr)

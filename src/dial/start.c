@@ -2,15 +2,13 @@
 
 /* A full mesh costs some 60 us of processor per link, and N nodes that start together pay for all N * N / 2
  * at once. Everybody can reach everybody through the hub as soon as N links stand and the hub has told what
- * it knows, and a message through the hub costs a tenth of a link. Both are late if dials take the processors
- * before.
+ * it knows, and a message through the hub costs a tenth of a link. Both are late if dials come first.
  *
  * So above a few known nodes a start is *paced*. A node that can be reached is first dialled when there is
  * time for it, those to whom somebody sends before the others:
  *
  *   - While there are news, that is while nodes are being heard of or messages go out, come in or are relayed
- *     here, whosever they are, each node begins one such dial in START_EACH_US for each node that it knows: a
- *     thousand in a second by all of them.
+ *     here, whosever they are, each node begins one such dial in START_EACH_US for each node that it knows.
  *   - A thousand nodes with one dial each under way still keep all processors busy, and a hub, which has the
  *     most to do, gets a thousandth of them. So after a link that came slowly a node rests, so long that few
  *     dials would be under way if all did so.
@@ -36,8 +34,7 @@
 /* For how long, after the last, a slow link is still followed by a rest. */
 #define START_GENTLE_MOST_US (10 * PHX__SECOND)
 /* A dial without an answer for this long takes no processor: it has met a firewall, as most do that a site
- * dials in another one, or a long way, and does not count until it is answered. Nor does one that was
- * answered and is no link long after: that process is stopped, or has very much to do. */
+ * dials in another one, or a long way, and does not count until it is answered; nor when it is stuck. */
 #define START_SILENT_US PHX__MS
 #define START_STUCK_US PHX__SECOND
 /* The window at first. A slow link took START_SLOW_TIMES the quickest, or the time in which its

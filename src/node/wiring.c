@@ -118,9 +118,11 @@ static int wiring_leads(phx *p, uint32_t node, uint32_t nbr, uint32_t generation
 
 PHX__COLD static uint32_t wiring_window(phx *p, uint32_t node)
 {
-    struct phx__card card;
+    const struct phx__dest *d = phx__route_dest(&p->route, node);
+    int has = d != NULL && d->card != NULL && d->card->size >= PHX__CARD_WINDOW + 4;
+    uint32_t window = has ? phx__buf_load_u32(d->card->at + PHX__CARD_WINDOW) : 0;
 
-    return phx__node_card(p, node, &card) ? card.window : 0;
+    return window >= PHX__CARD_WINDOW_MIN ? window : 0;
 }
 
 static void wiring_wants(phx *p, uint32_t nbr)

@@ -8,8 +8,6 @@
  *      flags | window | size label | n | address 1 .. n | m | first last epoch, 1 .. m */
 #include "wire/route.h"
 
-/* Less credit than one page is not a window but a way to make senders crawl. */
-#define WIRE_WINDOW_MIN 4096u
 #define WIRE_CLAIM 24u
 /* The longest address: family, length, and a UNIX path of 103 bytes. */
 #define WIRE_ADDRESS_MAX 105u
@@ -34,7 +32,7 @@ PHX__COLD void phx__wire_route_put_card(struct phx__writer *w, const struct phx_
     size_t at;
 
     PHX_ASSERT(head->address_count <= PHX__CARD_ADDRESSES && head->claim_count <= PHX__CARD_CLAIMS);
-    PHX_ASSERT(head->window >= WIRE_WINDOW_MIN);
+    PHX_ASSERT(head->window >= PHX__CARD_WINDOW_MIN);
     phx__buf_put_u8(w, head->flags);
     phx__buf_put_u32(w, head->window);
     phx__buf_put_u8(w, (uint8_t)strlen(head->label));
@@ -99,7 +97,7 @@ PHX__COLD int phx__wire_route_get_card(const uint8_t *data, size_t size, struct 
         return PHX_EPROTO;
     memcpy(card->label, label, i);
     card->address_count = phx__buf_get_u8(&r);
-    if (r.bad || card->window < WIRE_WINDOW_MIN || card->address_count > PHX__CARD_ADDRESSES)
+    if (r.bad || card->window < PHX__CARD_WINDOW_MIN || card->address_count > PHX__CARD_ADDRESSES)
         return PHX_EPROTO;
     for (i = 0; i < card->address_count; i++) {
         /* "No address" has its place where one address is due, not in a list. */

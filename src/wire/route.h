@@ -22,6 +22,9 @@ struct phx__card {
     const uint8_t *claims; /* encoded, 24 bytes each; see phx__wire_route_claim */
 };
 PHX_PRIVATE size_t phx__wire_route_card_size(uint8_t address_count, uint32_t claim_count); /* at most */
+/* Where a card has its window. Less than one page is none but a way to make senders crawl. */
+#define PHX__CARD_WINDOW 1u
+#define PHX__CARD_WINDOW_MIN 4096u
 PHX_PRIVATE void phx__wire_route_put_card(struct phx__writer *w, const struct phx__card *head,
                                           const struct phx__claim *claims);
 /* 0 or PHX_EPROTO: malformed, too many, a range with first > last, or ranges not ascending and disjoint. */
