@@ -11444,8 +11444,8 @@ PHX__COLD static void route_restarted(struct phx__route *r, uint32_t node, uint6
         route_count_offer(r, h->nbr, -1);
     phx__route_table_drop_offers(&r->table, d);
     d->feasible_hops = PHX__UNREACHABLE;
+    d->reborn |= d->incarnation != 0; /* not one that is heard of for the first time */
     d->incarnation = incarnation;
-    d->reborn = 1;
     route_reborn(r, node);
     d->seq = 0;
     phx__route_table_uncard(&r->table, d); /* it may say that the former life has left */
