@@ -97,6 +97,22 @@ static inline void wait(uint64_t us)
     world.now = until;
 }
 
+/* What rank is told of v by now: its hops, or -1. */
+static inline int now_told(uint32_t rank, uint32_t v)
+{
+    const struct phx__advertised *t;
+
+    host_flush(h);
+    t = phx__route_table_advertised(phx__route_dest(r, node_of(v)), node_of(rank));
+    return t == NULL ? -1 : t->hops;
+}
+
+static inline int told(uint32_t rank, uint32_t v)
+{
+    wait(100 * PHX__MS); /* shorter ways wait for company */
+    return now_told(rank, v);
+}
+
 static inline int is_listed(uint32_t rank)
 {
     uint32_t node, found = 0;

@@ -7,22 +7,6 @@
 #endif
 #include "route_rig.h"
 
-/* What rank is told of v by now: its hops, or -1. */
-static int now_told(uint32_t rank, uint32_t v)
-{
-    const struct phx__advertised *t;
-
-    host_flush(h);
-    t = phx__route_table_advertised(phx__route_dest(r, node_of(v)), node_of(rank));
-    return t == NULL ? -1 : t->hops;
-}
-
-static int told(uint32_t rank, uint32_t v)
-{
-    wait(100 * PHX__MS); /* shorter ways wait for company */
-    return now_told(rank, v);
-}
-
 static void test_burst(void)
 {
     /* Goal: in a crowd's start what a neighbour says of its neighbourhood ends no wait. It is asked when no

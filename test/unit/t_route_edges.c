@@ -286,22 +286,6 @@ static void test_held(void)
     end();
 }
 
-/* What rank is told of v by now: its hops, or -1. */
-static int now_told(uint32_t rank, uint32_t v)
-{
-    const struct phx__advertised *t;
-
-    host_flush(h);
-    t = phx__route_table_advertised(phx__route_dest(r, node_of(v)), node_of(rank));
-    return t == NULL ? -1 : t->hops;
-}
-
-static int told(uint32_t rank, uint32_t v)
-{
-    wait(100 * PHX__MS); /* shorter ways wait for company */
-    return now_told(rank, v);
-}
-
 static void test_first(void)
 {
     /* Goal: a card that nobody hears keeps nobody waiting. In a burst the next word leaves a millisecond
