@@ -1785,8 +1785,8 @@ struct phx__route_nbr {
     uint8_t dirty;       /* check every destination for this neighbour; 2: after a loss */
     uint8_t disagreed;   /* consecutive beats whose digest was not ours */
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
-    uint8_t young;       /* its link came in the burst of links that goes on */
-    uint8_t held;        /* entries are held back until its neighbourhood stands; 2: which was asked for */
+    uint8_t stands;      /* its neighbourhood has not changed of late */
+    uint8_t held;        /* entries are held back until then */
     uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t vague;       /* our neighbourhood, as told, has losses in it that are not settled */
     uint8_t relinked;    /* entries are due again: check every destination */
@@ -1798,6 +1798,7 @@ struct phx__route_nbr {
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
     uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
+    uint64_t changed_at;    /* when a beat last said another one */
     uint64_t claimed; /* our own when the neighbour was last told our neighbourhood; 0: never */
     struct phx__route_gap gap;   /* by which losses that differs from our own now */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
@@ -1838,7 +1839,8 @@ struct phx__route_pace {
     int choice;            /* once the table is quiet: some destination has ways to choose from */
     int owed, held;        /* .. beats may be owed to neighbours; some neighbour's entries are held back */
     uint64_t linked_at;    /* when a link last came */
-    uint64_t burst_at;     /* .. and the first one of the burst that goes on; 0: none does */
+    int frank;             /* that start is long: it does not count any more */
+    uint64_t held_at, asked_at; /* since when some entry is held back, and when neighbours were last asked */
     uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
 };
@@ -1989,6 +1991,7 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
                                uint32_t node);
 /* Takes the preferred one of next hops that are as near and feasible. */
+PHX_PRIVATE int phx__route_starts(const struct phx__route *r);
 PHX_PRIVATE void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now);
 /* See phx__route_rtt_way; through PHX__NONE: 0. */
 PHX_PRIVATE uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr);
@@ -11708,10 +11711,8 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
     }
     if (l != NULL) /* nobody was told of it */
         *l = r->lost.at[--r->lost.count];
-    if (r->pace.starting && r->pace.burst_at == 0 && r->known > PHX__ROUTE_CROWD)
-        r->pace.burst_at = now;
     r->nbrs[r->nbr_count] = (struct phx__route_nbr){ .node = nbr, .dirty = 1, .relinked = (uint8_t)relinked,
-                                .metric = (uint8_t)h->metric, .young = r->pace.burst_at != 0 };
+                                .metric = (uint8_t)h->metric };
     d->pos = (uint16_t)r->nbr_count++;
     r->moved = r->pace.linked_at = now;
     r->pace.look = r->pace.owed = 1;
@@ -11962,18 +11963,31 @@ PHX__COLD int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_
 /* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
  * start on a few cores are silent for want of processor, and summaries would keep it busy. */
 #define BEAT_QUIET_EACH (20 * PHX__MS)
-/* In a crowd links come in a burst while first dials wait for their turn. Newcomers prolong it, but not to
- * more than so many of the moments without a link that end it: 8 s if 64 are known, 19 s if 400 are. */
-#define BEAT_BURST_MOST 8u
+/* What is held back for a neighbour whose neighbourhood does not come to stand is sent after so many moments:
+ * 16 s if 64 are known, 37 s if 400 are. */
+#define BEAT_HELD_MOST 16u
 /* Twice the lost links between others that are noted until a flush; with fewer known all is checked. */
 #define BEAT_CUTS_MOST 4096u
 #define BEAT_CUTS_KNOWN 16u
+
+#define BEAT_NOBODYS 1u /* a neighbourhood's hash that none has */
 
 uint64_t phx__route_beat_quiet_at(const struct phx__route *r)
 {
     uint32_t beyond = r->known > PHX__ROUTE_CROWD ? r->known - PHX__ROUTE_CROWD : 0;
 
     return r->moved + PHX__ROUTE_QUIET + beyond * BEAT_QUIET_EACH;
+}
+
+int phx__route_starts(const struct phx__route *r)
+{
+    return r->pace.starting && r->known > PHX__ROUTE_CROWD && !r->pace.frank;
+}
+
+/* How long no link has come when links are not expected any more. What is held waits for them, not for news. */
+static uint64_t beat_moment(const struct phx__route *r)
+{
+    return PHX__ROUTE_QUIET + (phx__route_beat_quiet_at(r) - r->moved - PHX__ROUTE_QUIET) / 5;
 }
 
 /* The link of neighbour n with that node is lost: entries for n that relied on it are due. */
@@ -12033,10 +12047,35 @@ static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t
     r->counters.walked += r->table.capacity + checks * PHX__ROUTE_CHECK_COST;
 }
 
+/* Entries that were held back for a neighbour are due. */
+static void beat_release(struct phx__route *r, struct phx__route_nbr *n)
+{
+    if (!n->held)
+        return;
+    n->held = 0;
+    n->dirty = PHX__MAX(n->dirty, 1);
+    r->pace.look = r->pace.news = 1;
+}
+
+/* A beat has said what a neighbour's neighbourhood is. Once a crowd has started it stands when it is ours, or
+ * has not changed for a moment: who still has links to come does not say (phx__route_beat_fill). */
+static void beat_stands(struct phx__route *r, struct phx__route_nbr *n, int same, uint64_t now)
+{
+    if (!same)
+        n->changed_at = now;
+    n->stands &= (uint8_t)same;
+    if (r->known <= PHX__ROUTE_CROWD || n->neighbourhood == r->neighbourhood
+        || (same && n->neighbourhood != BEAT_NOBODYS && now >= n->changed_at + beat_moment(r)))
+        n->stands = 1;
+    if (n->stands && !phx__route_starts(r))
+        beat_release(r, n);
+}
+
 void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
                         uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    uint64_t was = n != NULL ? n->neighbourhood : 0;
 
     if (n == NULL)
         return;
@@ -12048,15 +12087,11 @@ void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__be
         n->neighbourhood = b->around;
         n->neighbours = b->around_count - (b->around_count > 0);
     } else if (n->neighbourhood == 0) {
-        n->neighbourhood = 1; /* nobody's: it does not say */
+        n->neighbourhood = BEAT_NOBODYS; /* it does not say */
     }
     if (n->neighbourhood == r->neighbourhood)
         phx__route_gap_free(&n->gap, r->mem);
-    if (n->held && !n->young) {
-        n->dirty = PHX__MAX(n->dirty, 1);
-        n->held = 0;
-        r->pace.look = r->pace.news = 1;
-    }
+    beat_stands(r, n, n->neighbourhood == was, now);
     if (b->digest == r->digest) {
         n->summary_wait = n->disagreed = 0;
     } else if (now > phx__route_beat_quiet_at(r) && n->disagreed == 0) {
@@ -12079,6 +12114,9 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     /* While losses wait it may settle them before us, or after: what it was told stands (gap.c). */
     if (n != NULL && n->claimed != 0 && r->lost.count > 0 && r->lost.naming == 0 && !n->shrank)
         return;
+    /* In a crowd's start what we would say is soon not true any more. */
+    if (n != NULL && n->claimed == 0 && phx__route_starts(r))
+        return;
     b->around = r->neighbourhood;
     b->around_count = r->nbr_count + 1;
     b->lost = r->lost.naming;
@@ -12088,35 +12126,51 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     n->vague = r->lost.count > 0;
 }
 
-/* Links have come: neighbours for which entries are held back are asked, as what they say stands now. */
-static void beat_end_burst(struct phx__route *r)
+/* Neighbours for which entries are held back are asked for their neighbourhoods: when no link has come for a
+ * moment, after two more, four more .. */
+static void beat_held_due(struct phx__route *r, uint64_t now)
 {
-    r->pace.burst_at = 0;
-    r->pace.held = 0;
+    struct phx__route_pace *pace = &r->pace;
+    uint64_t moment = beat_moment(r), since = pace->starting ? now : pace->linked_at, at, most;
+    int held = 0;
+
+    pace->held_at = pace->held_at == 0 ? now : pace->held_at;
+    most = pace->held_at + BEAT_HELD_MOST * moment;
+    at = pace->asked_at > since ? 2 * pace->asked_at - since : since;
+    at = PHX__MIN(PHX__MAX(at, since + moment), most);
+    if (now < at) {
+        phx__route_plan(r, at);
+        return;
+    }
+    pace->asked_at = now;
+    pace->frank = now >= most;
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        n->young = 0;
-        if (n->held != 1)
-            continue;
-        n->held = 2;
-        r->ops.beat(r->ops.ctx, n->node, (int)PHX__BEAT_REPLY);
+        if (n->held && now >= most) {
+            n->stands = 1;
+            beat_release(r, n);
+        }
+        if (n->held)
+            r->ops.beat(r->ops.ctx, n->node, (int)PHX__BEAT_REPLY);
+        held |= n->held;
     }
+    pace->held = held;
+    pace->held_at = held ? pace->held_at : 0;
+    if (held)
+        phx__route_plan(r, PHX__MIN(PHX__MAX(2 * now - since, now + moment), most));
 }
 
 void phx__route_beat_due(struct phx__route *r, uint64_t now)
 {
-    uint64_t quiet = phx__route_beat_quiet_at(r); /* what is held waits for links, not for news */
-    uint64_t moment = PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
-    uint64_t lull = (r->pace.burst_at != 0 && r->pace.starting ? now : r->pace.linked_at) + moment;
+    uint64_t quiet = phx__route_beat_quiet_at(r);
     uint64_t last = 0; /* nearly all neighbours have the same news to hear */
     int known = 0;
 
-    if (r->pace.burst_at != 0)
-        lull = PHX__MIN(lull, r->pace.burst_at + BEAT_BURST_MOST * moment);
-    if (now >= lull && (r->pace.held || r->pace.burst_at != 0))
-        beat_end_burst(r);
+    r->pace.frank &= r->pace.starting;
+    if (r->pace.held)
+        beat_held_due(r, now);
     if (now < quiet) {
-        phx__route_plan(r, now < lull ? lull : quiet);
+        phx__route_plan(r, quiet);
         return;
     }
     for (uint32_t v = 0; r->pace.choice && (v = r->table.at[v].live) != PHX__SELF; r->mem->looks++)
@@ -12305,6 +12359,12 @@ static int advert_is_told(const struct phx__dest *d, uint32_t w)
     return t != NULL && t->seq >= d->seq && t->hops <= d->hops;
 }
 
+/* Does j's neighbourhood stand, and ours, so that what j is not told by others is needed? */
+static int advert_stands(const struct phx__route *r, const struct phx__route_nbr *j)
+{
+    return j->stands && !phx__route_starts(r);
+}
+
 /* Will j be sent a route to v as good as ours, or better, by another node? The rules are in the essay. */
 static int advert_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j, int strict)
 {
@@ -12319,7 +12379,7 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     if (d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v)))
         return 1;
     /* A start: j may hold v back, as we have told it of a longer way (advert_may_wait). */
-    if ((j->neighbourhood == 0 || j->young) && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
+    if (!advert_stands(r, j) && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
         return 0;
     for (i = 0; i < d->offer_count; i++, r->mem->looks++) {
         h = &offer[i];
@@ -12357,7 +12417,7 @@ static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct 
 {
     const struct phx__dest *d = &r->table.at[v];
 
-    return (j->neighbourhood == 0 || j->young) && d->hops != PHX__UNREACHABLE
+    return !advert_stands(r, j) && d->hops != PHX__UNREACHABLE
            && (advert_is_nearly_covered(r, d, j->node)
                || (r->delegate != PHX__NONE && d->hops > 1 && j->node != r->delegate
                    && advert_says_next(r, r->delegate, j->node)
@@ -12416,7 +12476,7 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
     if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
         return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
     if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
-        j->held = PHX__MAX(j->held, 1);
+        j->held = 1;
         return 0;
     }
     return 1;
@@ -12612,8 +12672,8 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     else
         n->relinked = 0;
     n->dirty = failed || full ? 2 : 0;
-    r->pace.held |= n->held == 1;
-    if (n->held == 1)
+    r->pace.held |= n->held;
+    if (n->held)
         phx__route_plan(r, r->pace.linked_at + PHX__SECOND);
     if (count == 0)
         return;
@@ -22790,6 +22850,7 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     if (l == NULL)
         return;
     b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now) / PHX__MS);
+    p->route.pace.starting = phx__timer_next(&p->dial.targets.turns) != UINT64_MAX;
     phx__route_beat_fill(&p->route, node, &b);
     flags |= phx__detect_is_monitor(&p->detect, node) ? (int)PHX__BEAT_MONITOR : 0;
     flags |= p->detect.pause || p->detect.slow ? (int)PHX__BEAT_BUSY : 0;

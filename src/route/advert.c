@@ -100,6 +100,12 @@ static int advert_is_told(const struct phx__dest *d, uint32_t w)
     return t != NULL && t->seq >= d->seq && t->hops <= d->hops;
 }
 
+/* Does j's neighbourhood stand, and ours, so that what j is not told by others is needed? */
+static int advert_stands(const struct phx__route *r, const struct phx__route_nbr *j)
+{
+    return j->stands && !phx__route_starts(r);
+}
+
 /* Will j be sent a route to v as good as ours, or better, by another node? The rules are in the essay. */
 static int advert_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j, int strict)
 {
@@ -114,7 +120,7 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     if (d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v)))
         return 1;
     /* A start: j may hold v back, as we have told it of a longer way (advert_may_wait). */
-    if ((j->neighbourhood == 0 || j->young) && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
+    if (!advert_stands(r, j) && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
         return 0;
     for (i = 0; i < d->offer_count; i++, r->mem->looks++) {
         h = &offer[i];
@@ -152,7 +158,7 @@ static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct 
 {
     const struct phx__dest *d = &r->table.at[v];
 
-    return (j->neighbourhood == 0 || j->young) && d->hops != PHX__UNREACHABLE
+    return !advert_stands(r, j) && d->hops != PHX__UNREACHABLE
            && (advert_is_nearly_covered(r, d, j->node)
                || (r->delegate != PHX__NONE && d->hops > 1 && j->node != r->delegate
                    && advert_says_next(r, r->delegate, j->node)
@@ -211,7 +217,7 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
     if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
         return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
     if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
-        j->held = PHX__MAX(j->held, 1);
+        j->held = 1;
         return 0;
     }
     return 1;
@@ -407,8 +413,8 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     else
         n->relinked = 0;
     n->dirty = failed || full ? 2 : 0;
-    r->pace.held |= n->held == 1;
-    if (n->held == 1)
+    r->pace.held |= n->held;
+    if (n->held)
         phx__route_plan(r, r->pace.linked_at + PHX__SECOND);
     if (count == 0)
         return;

@@ -7,18 +7,31 @@
 /* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
  * start on a few cores are silent for want of processor, and summaries would keep it busy. */
 #define BEAT_QUIET_EACH (20 * PHX__MS)
-/* In a crowd links come in a burst while first dials wait for their turn. Newcomers prolong it, but not to
- * more than so many of the moments without a link that end it: 8 s if 64 are known, 19 s if 400 are. */
-#define BEAT_BURST_MOST 8u
+/* What is held back for a neighbour whose neighbourhood does not come to stand is sent after so many moments:
+ * 16 s if 64 are known, 37 s if 400 are. */
+#define BEAT_HELD_MOST 16u
 /* Twice the lost links between others that are noted until a flush; with fewer known all is checked. */
 #define BEAT_CUTS_MOST 4096u
 #define BEAT_CUTS_KNOWN 16u
+
+#define BEAT_NOBODYS 1u /* a neighbourhood's hash that none has */
 
 uint64_t phx__route_beat_quiet_at(const struct phx__route *r)
 {
     uint32_t beyond = r->known > PHX__ROUTE_CROWD ? r->known - PHX__ROUTE_CROWD : 0;
 
     return r->moved + PHX__ROUTE_QUIET + beyond * BEAT_QUIET_EACH;
+}
+
+int phx__route_starts(const struct phx__route *r)
+{
+    return r->pace.starting && r->known > PHX__ROUTE_CROWD && !r->pace.frank;
+}
+
+/* How long no link has come when links are not expected any more. What is held waits for them, not for news. */
+static uint64_t beat_moment(const struct phx__route *r)
+{
+    return PHX__ROUTE_QUIET + (phx__route_beat_quiet_at(r) - r->moved - PHX__ROUTE_QUIET) / 5;
 }
 
 /* The link of neighbour n with that node is lost: entries for n that relied on it are due. */
@@ -78,10 +91,35 @@ static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t
     r->counters.walked += r->table.capacity + checks * PHX__ROUTE_CHECK_COST;
 }
 
+/* Entries that were held back for a neighbour are due. */
+static void beat_release(struct phx__route *r, struct phx__route_nbr *n)
+{
+    if (!n->held)
+        return;
+    n->held = 0;
+    n->dirty = PHX__MAX(n->dirty, 1);
+    r->pace.look = r->pace.news = 1;
+}
+
+/* A beat has said what a neighbour's neighbourhood is. Once a crowd has started it stands when it is ours, or
+ * has not changed for a moment: who still has links to come does not say (phx__route_beat_fill). */
+static void beat_stands(struct phx__route *r, struct phx__route_nbr *n, int same, uint64_t now)
+{
+    if (!same)
+        n->changed_at = now;
+    n->stands &= (uint8_t)same;
+    if (r->known <= PHX__ROUTE_CROWD || n->neighbourhood == r->neighbourhood
+        || (same && n->neighbourhood != BEAT_NOBODYS && now >= n->changed_at + beat_moment(r)))
+        n->stands = 1;
+    if (n->stands && !phx__route_starts(r))
+        beat_release(r, n);
+}
+
 void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
                         uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    uint64_t was = n != NULL ? n->neighbourhood : 0;
 
     if (n == NULL)
         return;
@@ -93,15 +131,11 @@ void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__be
         n->neighbourhood = b->around;
         n->neighbours = b->around_count - (b->around_count > 0);
     } else if (n->neighbourhood == 0) {
-        n->neighbourhood = 1; /* nobody's: it does not say */
+        n->neighbourhood = BEAT_NOBODYS; /* it does not say */
     }
     if (n->neighbourhood == r->neighbourhood)
         phx__route_gap_free(&n->gap, r->mem);
-    if (n->held && !n->young) {
-        n->dirty = PHX__MAX(n->dirty, 1);
-        n->held = 0;
-        r->pace.look = r->pace.news = 1;
-    }
+    beat_stands(r, n, n->neighbourhood == was, now);
     if (b->digest == r->digest) {
         n->summary_wait = n->disagreed = 0;
     } else if (now > phx__route_beat_quiet_at(r) && n->disagreed == 0) {
@@ -124,6 +158,9 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     /* While losses wait it may settle them before us, or after: what it was told stands (gap.c). */
     if (n != NULL && n->claimed != 0 && r->lost.count > 0 && r->lost.naming == 0 && !n->shrank)
         return;
+    /* In a crowd's start what we would say is soon not true any more. */
+    if (n != NULL && n->claimed == 0 && phx__route_starts(r))
+        return;
     b->around = r->neighbourhood;
     b->around_count = r->nbr_count + 1;
     b->lost = r->lost.naming;
@@ -133,35 +170,51 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     n->vague = r->lost.count > 0;
 }
 
-/* Links have come: neighbours for which entries are held back are asked, as what they say stands now. */
-static void beat_end_burst(struct phx__route *r)
+/* Neighbours for which entries are held back are asked for their neighbourhoods: when no link has come for a
+ * moment, after two more, four more .. */
+static void beat_held_due(struct phx__route *r, uint64_t now)
 {
-    r->pace.burst_at = 0;
-    r->pace.held = 0;
+    struct phx__route_pace *pace = &r->pace;
+    uint64_t moment = beat_moment(r), since = pace->starting ? now : pace->linked_at, at, most;
+    int held = 0;
+
+    pace->held_at = pace->held_at == 0 ? now : pace->held_at;
+    most = pace->held_at + BEAT_HELD_MOST * moment;
+    at = pace->asked_at > since ? 2 * pace->asked_at - since : since;
+    at = PHX__MIN(PHX__MAX(at, since + moment), most);
+    if (now < at) {
+        phx__route_plan(r, at);
+        return;
+    }
+    pace->asked_at = now;
+    pace->frank = now >= most;
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        n->young = 0;
-        if (n->held != 1)
-            continue;
-        n->held = 2;
-        r->ops.beat(r->ops.ctx, n->node, (int)PHX__BEAT_REPLY);
+        if (n->held && now >= most) {
+            n->stands = 1;
+            beat_release(r, n);
+        }
+        if (n->held)
+            r->ops.beat(r->ops.ctx, n->node, (int)PHX__BEAT_REPLY);
+        held |= n->held;
     }
+    pace->held = held;
+    pace->held_at = held ? pace->held_at : 0;
+    if (held)
+        phx__route_plan(r, PHX__MIN(PHX__MAX(2 * now - since, now + moment), most));
 }
 
 void phx__route_beat_due(struct phx__route *r, uint64_t now)
 {
-    uint64_t quiet = phx__route_beat_quiet_at(r); /* what is held waits for links, not for news */
-    uint64_t moment = PHX__ROUTE_QUIET + (quiet - r->moved - PHX__ROUTE_QUIET) / 5;
-    uint64_t lull = (r->pace.burst_at != 0 && r->pace.starting ? now : r->pace.linked_at) + moment;
+    uint64_t quiet = phx__route_beat_quiet_at(r);
     uint64_t last = 0; /* nearly all neighbours have the same news to hear */
     int known = 0;
 
-    if (r->pace.burst_at != 0)
-        lull = PHX__MIN(lull, r->pace.burst_at + BEAT_BURST_MOST * moment);
-    if (now >= lull && (r->pace.held || r->pace.burst_at != 0))
-        beat_end_burst(r);
+    r->pace.frank &= r->pace.starting;
+    if (r->pace.held)
+        beat_held_due(r, now);
     if (now < quiet) {
-        phx__route_plan(r, now < lull ? lull : quiet);
+        phx__route_plan(r, quiet);
         return;
     }
     for (uint32_t v = 0; r->pace.choice && (v = r->table.at[v].live) != PHX__SELF; r->mem->looks++)

@@ -758,10 +758,8 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
     }
     if (l != NULL) /* nobody was told of it */
         *l = r->lost.at[--r->lost.count];
-    if (r->pace.starting && r->pace.burst_at == 0 && r->known > PHX__ROUTE_CROWD)
-        r->pace.burst_at = now;
     r->nbrs[r->nbr_count] = (struct phx__route_nbr){ .node = nbr, .dirty = 1, .relinked = (uint8_t)relinked,
-                                .metric = (uint8_t)h->metric, .young = r->pace.burst_at != 0 };
+                                .metric = (uint8_t)h->metric };
     d->pos = (uint16_t)r->nbr_count++;
     r->moved = r->pace.linked_at = now;
     r->pace.look = r->pace.owed = 1;

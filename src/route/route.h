@@ -35,8 +35,8 @@ struct phx__route_nbr {
     uint8_t dirty;       /* check every destination for this neighbour; 2: after a loss */
     uint8_t disagreed;   /* consecutive beats whose digest was not ours */
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
-    uint8_t young;       /* its link came in the burst of links that goes on */
-    uint8_t held;        /* entries are held back until its neighbourhood stands; 2: which was asked for */
+    uint8_t stands;      /* its neighbourhood has not changed of late */
+    uint8_t held;        /* entries are held back until then */
     uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t vague;       /* our neighbourhood, as told, has losses in it that are not settled */
     uint8_t relinked;    /* entries are due again: check every destination */
@@ -48,6 +48,7 @@ struct phx__route_nbr {
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
     uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
+    uint64_t changed_at;    /* when a beat last said another one */
     uint64_t claimed; /* our own when the neighbour was last told our neighbourhood; 0: never */
     struct phx__route_gap gap;   /* by which losses that differs from our own now */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
@@ -88,7 +89,8 @@ struct phx__route_pace {
     int choice;            /* once the table is quiet: some destination has ways to choose from */
     int owed, held;        /* .. beats may be owed to neighbours; some neighbour's entries are held back */
     uint64_t linked_at;    /* when a link last came */
-    uint64_t burst_at;     /* .. and the first one of the burst that goes on; 0: none does */
+    int frank;             /* that start is long: it does not count any more */
+    uint64_t held_at, asked_at; /* since when some entry is held back, and when neighbours were last asked */
     uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
 };
@@ -239,6 +241,7 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
                                uint32_t node);
 /* Takes the preferred one of next hops that are as near and feasible. */
+PHX_PRIVATE int phx__route_starts(const struct phx__route *r);
 PHX_PRIVATE void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now);
 /* See phx__route_rtt_way; through PHX__NONE: 0. */
 PHX_PRIVATE uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr);
