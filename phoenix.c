@@ -12126,38 +12126,41 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     n->vague = r->lost.count > 0;
 }
 
-/* Neighbours for which entries are held back are asked for their neighbourhoods: when no link has come for a
- * moment, after two more, four more .. */
+/* All for whom entries are held back are asked for their neighbourhoods, or the entries are sent as it is. */
+PHX__COLD static void beat_ask_held(struct phx__route *r, int late)
+{
+    r->pace.frank = late;
+    r->pace.held = 0;
+    r->mem->looks += r->nbr_count;
+    for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
+        if (!n->held)
+            continue;
+        n->stands |= (uint8_t)late;
+        if (late)
+            beat_release(r, n);
+        else
+            r->ops.beat(r->ops.ctx, n->node, (int)PHX__BEAT_REPLY);
+        r->pace.held |= n->held;
+    }
+}
+
+/* They are asked when no link has come for a moment and none is to come, then after two moments, four .. */
 static void beat_held_due(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
-    uint64_t moment = beat_moment(r), since = pace->starting ? now : pace->linked_at, at, most;
-    int held = 0;
+    uint64_t moment = beat_moment(r), since = pace->starting ? now : pace->linked_at, at = since + moment, late;
 
     pace->held_at = pace->held_at == 0 ? now : pace->held_at;
-    most = pace->held_at + BEAT_HELD_MOST * moment;
-    at = pace->asked_at > since ? 2 * pace->asked_at - since : since;
-    at = PHX__MIN(PHX__MAX(at, since + moment), most);
-    if (now < at) {
-        phx__route_plan(r, at);
-        return;
+    late = pace->held_at + BEAT_HELD_MOST * moment;
+    if (pace->asked_at >= at)
+        at = 2 * pace->asked_at - since;
+    if (now >= at || now >= late) {
+        beat_ask_held(r, now >= late);
+        pace->asked_at = now;
+        pace->held_at = pace->held ? pace->held_at : 0;
+        at = now + moment;
     }
-    pace->asked_at = now;
-    pace->frank = now >= most;
-    r->mem->looks += r->nbr_count;
-    for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        if (n->held && now >= most) {
-            n->stands = 1;
-            beat_release(r, n);
-        }
-        if (n->held)
-            r->ops.beat(r->ops.ctx, n->node, (int)PHX__BEAT_REPLY);
-        held |= n->held;
-    }
-    pace->held = held;
-    pace->held_at = held ? pace->held_at : 0;
-    if (held)
-        phx__route_plan(r, PHX__MIN(PHX__MAX(2 * now - since, now + moment), most));
+    phx__route_plan(r, PHX__MIN(at, late));
 }
 
 void phx__route_beat_due(struct phx__route *r, uint64_t now)

@@ -7,52 +7,113 @@
 #endif
 #include "route_rig.h"
 
-static void test_burst(void)
-{
-    /* Goal: in a crowd's start what a neighbour says of its neighbourhood ends no wait. It is asked when no
-     * link has come for a moment (here 1.05 s) and no first dial waits, and after eight moments in any case.
-     * Rows: until when dials wait and links come; what is held after so many ms, 2: and was asked for. */
-    static const struct {
-        uint32_t starting_ms, links_ms, ms, held;
-    } rows[] = { { 1, 0, 800, 1 },         { 1, 0, 1300, 2 },        { 5000, 0, 4900, 1 },
-                 { 5000, 0, 5300, 2 },     { 1, 5000, 4900, 1 },     { 1, 5000, 5300, 2 },
-                 { 99000, 0, 8000, 1 },    { 99000, 0, 8700, 2 },    { 99000, 99000, 8000, 1 },
-                 { 99000, 99000, 8700, 2 } };
-    struct phx__beat b = { .around = 77, .around_count = 2 };
+enum { ALWAYS = 99000, NEVER = 20000, OURS = 1, SILENT = 2 };
 
-    for (uint32_t i = 0; i < PHX__COUNT(rows); i++) {
+static const struct row {
+    const char *what;
+    uint32_t starting_ms, links_ms, theirs_ms; /* until when dials wait, links come, node 2's come */
+    uint32_t says, others;                     /* how many nodes are known beside those here */
+    uint32_t asked, first_ms, told_ms;         /* how often node 2 is asked, first when; when it is told */
+} rows[] = {
+    { "after a moment without a link, and another", 0, 0, 0, 0, 70, 2, 900, 1900 },
+    { "when no dial waits", 5000, 0, 0, 0, 70, 1, 5300, 5300 },
+    { "when no link comes any more", 0, 5000, 0, 0, 70, 2, 5100, 6200 },
+    { "when it says the same twice", 0, 0, 1500, 0, 70, 3, 900, 4000 },
+    { "it never does", 0, 0, ALWAYS, 0, 70, 5, 900, 17600 },
+    { "it never says anything", 0, 0, 0, SILENT, 70, 5, 900, 17600 },
+    { "dials always wait", ALWAYS, 0, 0, 0, 70, 0, 0, 17600 },
+    { "links always come", 0, ALWAYS, 0, 0, 70, 0, 0, 18800 },
+    { "it is next to the same nodes: node 3 tells it", 0, 0, 0, OURS, 70, 0, 0, NEVER },
+    { "no crowd: its first heartbeat does", 0, 0, ALWAYS, 0, 0, 0, 0, 100 },
+};
+
+/* Node 2's neighbourhood after so many ms: another one each tenth of a second, as long as its links come. */
+static void say(const struct row *row, uint32_t ms)
+{
+    uint64_t around = 1000 + PHX__MIN(ms, row->theirs_ms) / 100;
+    struct phx__beat b = { .digest = r->digest, .around = row->says == OURS ? r->neighbourhood : around,
+                           .around_count = 2 };
+
+    if (row->says == SILENT)
+        b.around = b.around_count = 0;
+    phx__route_beat_in(r, node_of(2), &b, 0, world.now);
+}
+
+/* How often node 2 was asked since, which it answers then. */
+static uint32_t asked(const struct row *row, uint32_t ms)
+{
+    uint32_t times = 0;
+    struct note *n;
+
+    while ((n = queue_take(&world, 0, 2)) != NULL) {
+        times += n->kind == NOTE_BEAT && (n->flags & (int)PHX__BEAT_REPLY);
+        note_free(n);
+    }
+    if (times > 0)
+        say(row, ms);
+    return times;
+}
+
+/* Goal: what is held back for a neighbour in a crowd's start is sent when its neighbourhood stands, after 16
+ * moments (here of 1.06 s) in any case. */
+static void test_held(const struct row *row)
+{
+    uint32_t times = 0, first = 0, ms, count;
+
+    begin();
+    r->known += row->others; /* of whom we hear nothing here */
+    r->pace.starting = row->starting_ms > 0;
+    for (uint32_t rank = 1; rank <= 3; rank++)
+        up(rank);
+    tell(1, 2, 2, 1);
+    tell(1, 5, 2, 3);
+    check(told(2, 5) == -1, "node 1 tells it");
+    tell(3, 5, 2, 1);
+    tell(3, 1, 2, 1);
+    check(told(2, 5) == -1, "node 1 leads to both");
+    hear();
+    say(row, 0);
+    for (ms = 0; now_told(2, 5) == -1 && ms < NEVER; ms += 100) {
+        r->pace.starting = ms < row->starting_ms;
+        if (ms < row->links_ms && ms % 1000 == 0)
+            up(6 + ms / 1000);
+        wait(100 * PHX__MS);
+        count = asked(row, ms);
+        times += count;
+        first = first == 0 && count > 0 ? ms + 100 : first;
+    }
+    ok(ms == row->told_ms && !phx__route_nbr(r, node_of(2))->held, "%s: after %u ms", row->what, ms);
+    ok(times == row->asked && first == row->first_ms, "asked %u times, first after %u ms", times, first);
+    end();
+}
+
+/* Goal: in a crowd's start a node does not say who its neighbours are. Method: its first dials wait, or not. */
+static void test_says(void)
+{
+    static const struct {
+        uint32_t starting, others;
+        int says;
+    } cases[] = { { 1, 70, 0 }, { 0, 70, 1 }, { 1, 0, 1 } };
+
+    for (uint32_t i = 0; i < PHX__COUNT(cases); i++) {
+        struct phx__beat b = { .digest = 0 };
         begin();
-        r->known += 70; /* of whom we hear nothing here */
-        r->pace.starting = 1;
-        for (uint32_t rank = 1; rank <= 3; rank++)
-            up(rank);
-        tell(1, 2, 2, 1);
-        tell(1, 5, 2, 3);
-        check(told(2, 5) == -1, "node 1 tells it");
-        tell(3, 5, 2, 1);
-        tell(3, 1, 2, 1);
-        check(told(2, 5) == -1, "node 1 leads to both");
-        b.digest = r->digest;
-        phx__route_beat_in(r, node_of(2), &b, 0, world.now);
-        host_flush(h);
-        check(phx__route_nbr(r, node_of(2))->held == 1, "row %u: a first heartbeat is too early", i);
-        for (uint32_t ms = 0; ms < rows[i].ms; ms += 100) {
-            r->pace.starting = ms < rows[i].starting_ms;
-            if (ms < rows[i].links_ms && ms % 1000 == 0)
-                up(6 + ms / 1000);
-            phx__route_beat_due(r, world.now);
-            wait(PHX__MIN(rows[i].ms - ms, 100) * PHX__MS);
-        }
-        phx__route_beat_due(r, world.now);
-        ok(phx__route_nbr(r, node_of(2))->held == rows[i].held, "row %u: held after %u ms", i, rows[i].ms);
-        phx__route_beat_in(r, node_of(2), &b, 0, world.now);
-        ok(told(2, 5) == (rows[i].held == 2 ? 2 : -1), "and told if it was asked");
+        up(1);
+        r->known += cases[i].others;
+        r->pace.starting = (int)cases[i].starting;
+        phx__route_beat_fill(r, node_of(1), &b);
+        ok((b.around == r->neighbourhood) == cases[i].says && (b.around_count == 2) == cases[i].says
+               && b.digest == r->digest,
+           "case %u", i);
+        ok((phx__route_nbr(r, node_of(1))->claimed != 0) == cases[i].says, "and who was not told is owed it");
         end();
     }
 }
 
 int main(void)
 {
-    test_burst();
+    for (uint32_t i = 0; i < PHX__COUNT(rows); i++)
+        test_held(&rows[i]);
+    test_says();
     return test_end();
 }
