@@ -11504,12 +11504,25 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
     r->pace.look = r->pace.news = 1;
 }
 
+/* Will this offer, h before, change nothing? It is no worse than before, so who needed no entry needs none,
+ * and no way that we would take. In a crowd nearly all are such, and there are hundreds for each node. */
+static int route_is_spare(const struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__offer *h,
+                          const struct phx__entry *e)
+{
+    const struct phx__dest *d = &r->table.at[node];
+
+    return nbr != d->next && nbr != r->delegate && phx__route_table_asked(&r->table, node) == NULL
+           && d->hops != PHX__UNREACHABLE && e->hops + 1 >= d->hops && e->seq <= d->seq
+           && (h == NULL || (h->hops >= e->hops && h->seq <= e->seq));
+}
+
 static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
                        uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
     struct phx__offer *h = phx__route_table_offer(d, nbr);
     uint8_t before = h != NULL ? h->hops : PHX__UNREACHABLE;
+    int spare = route_is_spare(r, nbr, node, h, e);
 
     if (e->hops == PHX__UNREACHABLE) {
         route_count_offer(r, nbr, -phx__route_table_drop_offer(&r->table, d, nbr));
@@ -11519,7 +11532,9 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
         if ((h = phx__route_table_make_offer(&r->table, d, nbr)) == NULL)
             return PHX_ENOMEM;
         route_count_offer(r, nbr, before == PHX__UNREACHABLE);
-        if (before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops)
+        if (spare)
+            r->moved = now;
+        else if (before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops)
             route_touch(r, node, now);
         h->seq = e->seq;
         h->hops = e->hops;
@@ -11527,7 +11542,9 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
     }
     if (before < e->hops)
         route_worsened(r, nbr, node, before == 1, now);
-    route_select(r, node, now);
+    r->pace.choice |= spare && d->hops > 1;
+    if (!spare)
+        route_select(r, node, now);
     return 0;
 }
 
