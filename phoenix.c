@@ -12165,12 +12165,11 @@ PHX__COLD static void beat_ask_held(struct phx__route *r, int late)
 static void beat_held_due(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
-    uint64_t moment = beat_moment(r), since = pace->starting ? now : pace->linked_at, at = since + moment, late;
+    uint64_t moment = beat_moment(r), since = pace->starting ? now : pace->linked_at;
+    uint64_t at = PHX__MAX(since + moment, 2 * pace->asked_at - PHX__MIN(since, pace->asked_at)), late;
 
     pace->held_at = pace->held_at == 0 ? now : pace->held_at;
     late = pace->held_at + BEAT_HELD_MOST * moment;
-    if (pace->asked_at >= at)
-        at = 2 * pace->asked_at - since;
     if (now >= at || now >= late) {
         beat_ask_held(r, now >= late);
         pace->asked_at = now;
@@ -12425,23 +12424,17 @@ static int advert_is_nearly_covered(const struct phx__route *r, const struct phx
     return 0;
 }
 
-/* May j, whose neighbourhood does not stand yet, wait for the entry until it does? Either j is in the crowd
- * of our next hop: both are next to the delegate, so j has been told of v or hears from the delegate. Or w
- * has told j of v: gateways of one site link with another one by one, and w will soon have a way as short as
- * ours, and say so. Or the delegate leads to both: where hubs have a crowd each, nodes link across, and each
- * link makes shorter ways that other links soon make needless. Should w lose v or j, j is told at once: it is
- * dirty then, or v is a loss. Else j's first heartbeat ends it, which is asked for when no link has come for
- * a moment: meanwhile j has a way that may be longer than it need be. While a crowd starts, what j says of
- * its neighbourhood is soon not true any more, and only what it says when asked ends it (beat_end_burst). */
+/* May j, whose neighbourhood or ours does not stand yet, wait for the entry until both do? Then w has told j
+ * of v: gateways of one site link with another one by one, and w will soon have a way as short as ours, and
+ * say so. Or the delegate leads to both: where hubs have a crowd each, nodes link across, and each link makes
+ * shorter ways that other links soon make needless. Should w lose v or j, j is told at once: it is dirty then,
+ * or v is a loss. Else what j says of its neighbourhood ends it (beat_stands), for which it is asked when no
+ * link has come for a moment: meanwhile j has a way that may be longer than it need be. */
 static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
 
-    return !advert_stands(r, j) && d->hops != PHX__UNREACHABLE
-           && (advert_is_nearly_covered(r, d, j->node)
-               || (r->delegate != PHX__NONE && d->hops > 1 && j->node != r->delegate
-                   && advert_says_next(r, r->delegate, j->node)
-                   && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next))));
+    return !advert_stands(r, j) && d->hops != PHX__UNREACHABLE && advert_is_nearly_covered(r, d, j->node);
 }
 
 /* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */

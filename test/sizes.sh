@@ -23,7 +23,7 @@ trap 'exit 1' HUP INT TERM
 # hubs asked for (45), losses at hubs, memory after peaks (130), round trip times (310), losses that all share
 # (150), what is kept of flows to the dead (50), starts of sites (30), starts on slow machines and hubs that
 # die in them (60), questions after a stall (35),
-# the memory of small flows (26). Deletions paid 450.
+# the memory of small flows (26), starts of crowds at several hubs (80). Deletions paid 450.
 limits() {
     cat << 'END'
 lines       25949 lines of src

@@ -92,6 +92,15 @@ int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
     return n != NULL && n->neighbours > 1 + behind;
 }
 
+int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    const struct phx__dest *d = phx__route_dest(r, node);
+
+    return n != NULL && n->neighbours != 1
+           && (r->nbr_count > 1 || d == NULL || d->offer_count > 0 || d->offer.one.nbr != nbr);
+}
+
 /* Have we told w of this way? Then w may rely on us for others, as we would on w. */
 static int advert_is_told(const struct phx__dest *d, uint32_t w)
 {
@@ -146,23 +155,17 @@ static int advert_is_nearly_covered(const struct phx__route *r, const struct phx
     return 0;
 }
 
-/* May j, whose neighbourhood does not stand yet, wait for the entry until it does? Either j is in the crowd
- * of our next hop: both are next to the delegate, so j has been told of v or hears from the delegate. Or w
- * has told j of v: gateways of one site link with another one by one, and w will soon have a way as short as
- * ours, and say so. Or the delegate leads to both: where hubs have a crowd each, nodes link across, and each
- * link makes shorter ways that other links soon make needless. Should w lose v or j, j is told at once: it is
- * dirty then, or v is a loss. Else j's first heartbeat ends it, which is asked for when no link has come for
- * a moment: meanwhile j has a way that may be longer than it need be. While a crowd starts, what j says of
- * its neighbourhood is soon not true any more, and only what it says when asked ends it (beat_end_burst). */
+/* May j, whose neighbourhood or ours does not stand yet, wait for the entry until both do? Then w has told j
+ * of v: gateways of one site link with another one by one, and w will soon have a way as short as ours, and
+ * say so. Or the delegate leads to both: where hubs have a crowd each, nodes link across, and each link makes
+ * shorter ways that other links soon make needless. Should w lose v or j, j is told at once: it is dirty then,
+ * or v is a loss. Else what j says of its neighbourhood ends it (beat_stands), for which it is asked when no
+ * link has come for a moment: meanwhile j has a way that may be longer than it need be. */
 static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
 
-    return !advert_stands(r, j) && d->hops != PHX__UNREACHABLE
-           && (advert_is_nearly_covered(r, d, j->node)
-               || (r->delegate != PHX__NONE && d->hops > 1 && j->node != r->delegate
-                   && advert_says_next(r, r->delegate, j->node)
-                   && (d->next == r->delegate || advert_says_next(r, r->delegate, d->next))));
+    return !advert_stands(r, j) && d->hops != PHX__UNREACHABLE && advert_is_nearly_covered(r, d, j->node);
 }
 
 /* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */
@@ -609,6 +612,13 @@ void phx__route_advert_fit(struct phx__route *r, uint32_t size)
 }
 
 /* ---- Round trip times ------------------------------------------------------------------------- */
+
+uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+
+    return n != NULL ? phx__route_rtt_way(&n->rtt, phx__route_table_offer(d, nbr)) : 0;
+}
 
 /* Asks links whose turn it is. 1: a round is over. */
 PHX__COLD static int advert_ask_times(struct phx__route *r, uint64_t now)

@@ -192,12 +192,11 @@ PHX__COLD static void beat_ask_held(struct phx__route *r, int late)
 static void beat_held_due(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
-    uint64_t moment = beat_moment(r), since = pace->starting ? now : pace->linked_at, at = since + moment, late;
+    uint64_t moment = beat_moment(r), since = pace->starting ? now : pace->linked_at;
+    uint64_t at = PHX__MAX(since + moment, 2 * pace->asked_at - PHX__MIN(since, pace->asked_at)), late;
 
     pace->held_at = pace->held_at == 0 ? now : pace->held_at;
     late = pace->held_at + BEAT_HELD_MOST * moment;
-    if (pace->asked_at >= at)
-        at = 2 * pace->asked_at - since;
     if (now >= at || now >= late) {
         beat_ask_held(r, now >= late);
         pace->asked_at = now;

@@ -850,13 +850,6 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
-uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr)
-{
-    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-
-    return n != NULL ? phx__route_rtt_way(&n->rtt, phx__route_table_offer(d, nbr)) : 0;
-}
-
 /* The next hop in use is the first that came. Once the table is quiet, the preferred one replaces it if as
  * near and feasible: what is advertised stays true, and no loop can arise. */
 void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
@@ -954,15 +947,6 @@ const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t nod
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
 {
     return node < r->table.capacity ? r->table.at[node].next : PHX__NONE;
-}
-
-int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node)
-{
-    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-    const struct phx__dest *d = phx__route_dest(r, node);
-
-    return n != NULL && n->neighbours != 1
-           && (r->nbr_count > 1 || d == NULL || d->offer_count > 0 || d->offer.one.nbr != nbr);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

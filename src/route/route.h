@@ -89,8 +89,8 @@ struct phx__route_pace {
     int choice;            /* once the table is quiet: some destination has ways to choose from */
     int owed, held;        /* .. beats may be owed to neighbours; some neighbour's entries are held back */
     uint64_t linked_at;    /* when a link last came */
-    int frank;             /* that start is long: it does not count any more */
-    uint64_t held_at, asked_at; /* since when some entry is held back, and when neighbours were last asked */
+    uint64_t held_at, asked_at; /* since when some are, and when neighbours were last asked */
+    int frank;             /* that was so long that a start counts no more */
     uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
 };
@@ -240,8 +240,9 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 /* Puts a node into the list of those with this flag, if it is not there. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
                                uint32_t node);
-/* Takes the preferred one of next hops that are as near and feasible. */
+/* Does a crowd start, of which this node's own links are still to come? */
 PHX_PRIVATE int phx__route_starts(const struct phx__route *r);
+/* Takes the preferred one of next hops that are as near and feasible. */
 PHX_PRIVATE void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now);
 /* See phx__route_rtt_way; through PHX__NONE: 0. */
 PHX_PRIVATE uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr);

@@ -1,4 +1,4 @@
-/* t_route_burst.c - the routing brain while a crowd starts: what neighbours say too early. */
+/* t_route_burst.c - the routing brain while a crowd starts: what is said too early, and what changes nothing. */
 #include "test.h"
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
@@ -110,10 +110,52 @@ static void test_says(void)
     }
 }
 
+static void test_spare(void)
+{
+    /* Goal: an offer that changes nothing costs no walk over the others, and no neighbour is looked at for it.
+     * Method: eight say that they are next to a neighbour of ours, where others were before. Beside it: an
+     * offer that is worse than before, one of the delegate, and a shorter way. */
+    uint64_t looks;
+
+    begin();
+    for (uint32_t rank = 1; rank <= 10; rank++)
+        up(rank);
+    tell(2, 1, 2, 1); /* and their cards */
+    tell(2, 4, 2, 1);
+    tell(2, 12, 2, 2);
+    host_flush(h);
+    wait(100 * PHX__MS);
+    looks = h->mem.looks;
+    for (uint32_t rank = 3; rank <= 10; rank++)
+        tell(rank, 1, 2, 1);
+    ok(h->mem.looks - looks <= 8 && r->dirty.count == 0 && r->moved == world.now, "eight such offers");
+    ok(phx__route_dest(r, node_of(1))->offer_count == 10, "are known");
+    tell(3, 12, 2, 2);
+    ok(r->dirty.count == 0 && r->pace.choice, "one more way, as long: a choice");
+    tell(3, 1, 2, 2);
+    ok(r->dirty.count == 1 && h->mem.looks - looks > 16, "one that is worse than before");
+    host_flush(h);
+    wait(100 * PHX__MS);
+    tell(3, 1, 2, 1);
+    host_flush(h);
+    wait(100 * PHX__MS);
+    r->delegate = node_of(3);
+    host_flush(h);
+    wait(100 * PHX__MS);
+    tell(3, 4, 2, 1);
+    ok(r->dirty.count == 1, "one of the delegate");
+    host_flush(h);
+    wait(100 * PHX__MS);
+    tell(4, 12, 2, 1);
+    ok(r->dirty.count == 1 && phx__route_next(r, node_of(12)) == node_of(4), "a shorter way");
+    end();
+}
+
 int main(void)
 {
     for (uint32_t i = 0; i < PHX__COUNT(rows); i++)
         test_held(&rows[i]);
     test_says();
+    test_spare();
     return test_end();
 }
