@@ -1839,8 +1839,8 @@ struct phx__route_pace {
     int choice;            /* once the table is quiet: some destination has ways to choose from */
     int owed, held;        /* .. beats may be owed to neighbours; some neighbour's entries are held back */
     uint64_t linked_at;    /* when a link last came */
-    int frank;             /* that start is long: it does not count any more */
-    uint64_t held_at, asked_at; /* since when some entry is held back, and when neighbours were last asked */
+    uint64_t held_at, asked_at; /* since when some are, and when neighbours were last asked */
+    int frank;             /* that was so long that a start counts no more */
     uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
 };
@@ -1990,8 +1990,9 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 /* Puts a node into the list of those with this flag, if it is not there. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
                                uint32_t node);
-/* Takes the preferred one of next hops that are as near and feasible. */
+/* Does a crowd start, of which this node's own links are still to come? */
 PHX_PRIVATE int phx__route_starts(const struct phx__route *r);
+/* Takes the preferred one of next hops that are as near and feasible. */
 PHX_PRIVATE void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now);
 /* See phx__route_rtt_way; through PHX__NONE: 0. */
 PHX_PRIVATE uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr);
@@ -11803,13 +11804,6 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
-uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr)
-{
-    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-
-    return n != NULL ? phx__route_rtt_way(&n->rtt, phx__route_table_offer(d, nbr)) : 0;
-}
-
 /* The next hop in use is the first that came. Once the table is quiet, the preferred one replaces it if as
  * near and feasible: what is advertised stays true, and no loop can arise. */
 void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
@@ -11907,15 +11901,6 @@ const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t nod
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
 {
     return node < r->table.capacity ? r->table.at[node].next : PHX__NONE;
-}
-
-int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node)
-{
-    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-    const struct phx__dest *d = phx__route_dest(r, node);
-
-    return n != NULL && n->neighbours != 1
-           && (r->nbr_count > 1 || d == NULL || d->offer_count > 0 || d->offer.one.nbr != nbr);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -12368,6 +12353,15 @@ int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
         behind += d->hops == 2 && d->next == nbr;
     }
     return n != NULL && n->neighbours > 1 + behind;
+}
+
+int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    const struct phx__dest *d = phx__route_dest(r, node);
+
+    return n != NULL && n->neighbours != 1
+           && (r->nbr_count > 1 || d == NULL || d->offer_count > 0 || d->offer.one.nbr != nbr);
 }
 
 /* Have we told w of this way? Then w may rely on us for others, as we would on w. */
@@ -12881,6 +12875,13 @@ void phx__route_advert_fit(struct phx__route *r, uint32_t size)
 }
 
 /* ---- Round trip times ------------------------------------------------------------------------- */
+
+uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+
+    return n != NULL ? phx__route_rtt_way(&n->rtt, phx__route_table_offer(d, nbr)) : 0;
+}
 
 /* Asks links whose turn it is. 1: a round is over. */
 PHX__COLD static int advert_ask_times(struct phx__route *r, uint64_t now)
