@@ -1656,7 +1656,11 @@ PHX_PRIVATE void phx__route_table_clear(struct phx__route_table *t, uint32_t nod
 PHX_PRIVATE struct phx__offer *phx__route_table_offers(const struct phx__dest *d);
 /* A neighbour's offer; NULL: none. Moves with the destination, and with the next change of its list. */
 PHX_PRIVATE struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nbr);
-/* The same, made with hops PHX__UNREACHABLE if there is none. NULL: no memory, or too many. */
+/* Would this offer, h before (or NULL), change nothing? It is no worse than before, so who needed no entry
+ * needs none, and no way that we would take. In a crowd nearly all are such, and each node has hundreds. */
+PHX_PRIVATE int phx__route_table_is_spare(const struct phx__dest *d, uint32_t nbr, const struct phx__offer *h,
+                                          uint32_t seq, uint8_t hops);
+/* A neighbour's offer, made with hops PHX__UNREACHABLE if there is none. NULL: no memory, or too many. */
 PHX_PRIVATE struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struct phx__dest *d,
                                                            uint32_t nbr);
 /* 1 if there was one. */
@@ -1990,8 +1994,8 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 /* Puts a node into the list of those with this flag, if it is not there. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
                                uint32_t node);
-/* Does a crowd start, of which this node's own links are still to come? */
-PHX_PRIVATE int phx__route_starts(const struct phx__route *r);
+/* Does n's neighbourhood stand, and ours, so that what n is not told by others is needed? */
+PHX_PRIVATE int phx__route_beat_stands(const struct phx__route *r, const struct phx__route_nbr *n);
 /* Takes the preferred one of next hops that are as near and feasible. */
 PHX_PRIVATE void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now);
 /* See phx__route_rtt_way; through PHX__NONE: 0. */
@@ -10591,6 +10595,13 @@ static int table_grow_offers(struct phx__route_table *t, struct phx__dest *d)
     return 0;
 }
 
+int phx__route_table_is_spare(const struct phx__dest *d, uint32_t nbr, const struct phx__offer *h,
+                              uint32_t seq, uint8_t hops)
+{
+    return nbr != d->next && d->ask == 0 && d->hops != PHX__UNREACHABLE
+           && hops + 1 >= d->hops && seq <= d->seq && (h == NULL || (h->hops >= hops && h->seq <= seq));
+}
+
 struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr)
 {
     struct phx__offer *h = phx__route_table_offers(d);
@@ -10961,10 +10972,9 @@ PHX__COLD int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem
  *    destination behind it, and no node can reach the destination until its owner answers. Here a node may
  *    switch at once to any neighbour whose distance is *feasible*: below the least distance that the node
  *    itself has advertised at that number (DUAL; Babel, RFC 8966, section 3.5.1). Every node that routes
- *    through this one has received a distance at least as large, so no loop can arise at any instant. A node
- *    without a feasible offer sends a request for a newer number towards the owner (section 3.8). For a
- *    destination that was never advertised every offer is feasible: the usual case in a dense mesh, because
- *    of 2.
+ *    through this one has received a distance at least as large, so no loop can arise at any instant. Else it
+ *    asks the owner for a newer number (section 3.8). While a destination was never advertised every offer is
+ *    feasible: the usual case in a dense mesh, because of 2.
  *
  * 2. REDUNDANT UPDATES ARE AVOIDED WITHOUT SETS ON THE WIRE. In the paper each entry carries the set of nodes
  *    it was sent to. Here destination v is not advertised to neighbour j in three cases (advert_covered):
@@ -10986,10 +10996,9 @@ PHX__COLD int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem
  * 3. NO LOST UPDATE IS FINAL. Each heartbeat carries a digest of the table. Two neighbours that are both
  *    quiet and disagree twice exchange summaries and advertise to each other what differs.
  *
- * A route that gets worse is always advertised, and at once: an entry that was sent stays true or is
- * corrected. Routes that get better in bursts are paced (advert.c), so that all entries for a neighbour leave
- * as one message. The paper's priorities, (1) connections, (2) the own table, (3) the neighbours' tables, are
- * the order of work in a step (step.c). Neighbours and destinations are node indices (struct phx__ids). */
+ * A route that gets worse is always advertised, and at once: what was sent stays true or is corrected. Ways
+ * that get better in bursts are paced (advert.c). The paper's priorities, (1) connections, (2) the own table,
+ * (3) the neighbours' tables, are the order of work in a step (step.c). Nodes are indices (base/id.c). */
 /* include "route/route.h" */
 
 /* A request without success is repeated after 300 ms, 600 ms, ... up to this; another node's is passed on
@@ -11257,11 +11266,10 @@ static int route_better(const struct phx__route *r, const struct phx__dest *d, u
 static const struct phx__offer *route_best(const struct phx__route *r, uint32_t node, int feasible)
 {
     const struct phx__dest *d = &r->table.at[node];
-    const struct phx__offer *best = NULL, *offer = phx__route_table_offers(d);
-    const struct phx__offer *h, *end = offer + d->offer_count;
+    const struct phx__offer *best = NULL, *h = phx__route_table_offers(d), *end = h + d->offer_count;
 
     r->mem->looks += d->offer_count;
-    for (h = offer; h < end; h++)
+    for (; h < end; h++)
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
             && phx__route_is_feasible(d, h->seq, h->hops) == feasible
             && (best == NULL || route_better(r, d, node, h, best)))
@@ -11505,25 +11513,13 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
     r->pace.look = r->pace.news = 1;
 }
 
-/* Will this offer, h before, change nothing? It is no worse than before, so who needed no entry needs none,
- * and no way that we would take. In a crowd nearly all are such, and there are hundreds for each node. */
-static int route_is_spare(const struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__offer *h,
-                          const struct phx__entry *e)
-{
-    const struct phx__dest *d = &r->table.at[node];
-
-    return nbr != d->next && nbr != r->delegate && phx__route_table_asked(&r->table, node) == NULL
-           && d->hops != PHX__UNREACHABLE && e->hops + 1 >= d->hops && e->seq <= d->seq
-           && (h == NULL || (h->hops >= e->hops && h->seq <= e->seq));
-}
-
 static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
                        uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
     struct phx__offer *h = phx__route_table_offer(d, nbr);
     uint8_t before = h != NULL ? h->hops : PHX__UNREACHABLE;
-    int spare = route_is_spare(r, nbr, node, h, e);
+    int spare = nbr != r->delegate && phx__route_table_is_spare(d, nbr, h, e->seq, e->hops);
 
     if (e->hops == PHX__UNREACHABLE) {
         route_count_offer(r, nbr, -phx__route_table_drop_offer(&r->table, d, nbr));
@@ -11543,8 +11539,9 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
     }
     if (before < e->hops)
         route_worsened(r, nbr, node, before == 1, now);
-    r->pace.choice |= spare && d->hops > 1;
-    if (!spare)
+    if (spare)
+        r->pace.choice |= d->hops > 1;
+    else
         route_select(r, node, now);
     return 0;
 }
@@ -11804,18 +11801,24 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
+uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+
+    return n != NULL ? phx__route_rtt_way(&n->rtt, phx__route_table_offer(d, nbr)) : 0;
+}
+
 /* The next hop in use is the first that came. Once the table is quiet, the preferred one replaces it if as
  * near and feasible: what is advertised stays true, and no loop can arise. */
 void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
-    const struct phx__offer *offer = phx__route_table_offers(d);
     uint32_t best = d->next;
     int worse = 0;
 
     if (best == PHX__NONE || PHX__ROUTE_RULES(r))
         return;
-    for (const struct phx__offer *h = offer; h < offer + d->offer_count; h++) {
+    for (const struct phx__offer *h = phx__route_table_offers(d), *end = h + d->offer_count; h < end; h++) {
         if (h->seq != d->seq || h->hops + 1 != d->hops || !phx__route_is_feasible(d, h->seq, h->hops))
             continue;
         if (r->rtt.on)
@@ -11903,6 +11906,15 @@ uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
     return node < r->table.capacity ? r->table.at[node].next : PHX__NONE;
 }
 
+int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    const struct phx__dest *d = phx__route_dest(r, node);
+
+    return n != NULL && n->neighbours != 1
+           && (r->nbr_count > 1 || d == NULL || d->offer_count > 0 || d->offer.one.nbr != nbr);
+}
+
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 PHX__COLD int phx__route_init(struct phx__route *r, struct phx__mem *mem, struct phx__ids *ids,
@@ -11981,13 +11993,18 @@ uint64_t phx__route_beat_quiet_at(const struct phx__route *r)
     return r->moved + PHX__ROUTE_QUIET + beyond * BEAT_QUIET_EACH;
 }
 
-int phx__route_starts(const struct phx__route *r)
+static int beat_starts(const struct phx__route *r)
 {
     return r->pace.starting && r->known > PHX__ROUTE_CROWD && !r->pace.frank;
 }
 
-/* How long no link has come when links are not expected any more. What is held waits for them, not for news. */
-static uint64_t beat_moment(const struct phx__route *r)
+int phx__route_beat_stands(const struct phx__route *r, const struct phx__route_nbr *n)
+{
+    return n->stands && !beat_starts(r);
+}
+
+/* How long no link has come when none are expected any more. What is held waits for them, not for news. */
+PHX__COLD static uint64_t beat_moment(const struct phx__route *r)
 {
     return PHX__ROUTE_QUIET + (phx__route_beat_quiet_at(r) - r->moved - PHX__ROUTE_QUIET) / 5;
 }
@@ -12050,7 +12067,7 @@ static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t
 }
 
 /* Entries that were held back for a neighbour are due. */
-static void beat_release(struct phx__route *r, struct phx__route_nbr *n)
+PHX__COLD static void beat_release(struct phx__route *r, struct phx__route_nbr *n)
 {
     if (!n->held)
         return;
@@ -12061,7 +12078,7 @@ static void beat_release(struct phx__route *r, struct phx__route_nbr *n)
 
 /* A beat has said what a neighbour's neighbourhood is. Once a crowd has started it stands when it is ours, or
  * has not changed for a moment: who still has links to come does not say (phx__route_beat_fill). */
-static void beat_stands(struct phx__route *r, struct phx__route_nbr *n, int same, uint64_t now)
+PHX__COLD static void beat_stands(struct phx__route *r, struct phx__route_nbr *n, int same, uint64_t now)
 {
     if (!same)
         n->changed_at = now;
@@ -12069,12 +12086,12 @@ static void beat_stands(struct phx__route *r, struct phx__route_nbr *n, int same
     if (r->known <= PHX__ROUTE_CROWD || n->neighbourhood == r->neighbourhood
         || (same && n->neighbourhood != BEAT_NOBODYS && now >= n->changed_at + beat_moment(r)))
         n->stands = 1;
-    if (n->stands && !phx__route_starts(r))
+    if (phx__route_beat_stands(r, n))
         beat_release(r, n);
 }
 
-void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
-                        uint64_t now)
+PHX__COLD void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
+                                  uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     uint64_t was = n != NULL ? n->neighbourhood : 0;
@@ -12117,7 +12134,7 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     if (n != NULL && n->claimed != 0 && r->lost.count > 0 && r->lost.naming == 0 && !n->shrank)
         return;
     /* In a crowd's start what we would say is soon not true any more. */
-    if (n != NULL && n->claimed == 0 && phx__route_starts(r))
+    if (n != NULL && n->claimed == 0 && beat_starts(r))
         return;
     b->around = r->neighbourhood;
     b->around_count = r->nbr_count + 1;
@@ -12147,7 +12164,7 @@ PHX__COLD static void beat_ask_held(struct phx__route *r, int late)
 }
 
 /* They are asked when no link has come for a moment and none is to come, then after two moments, four .. */
-static void beat_held_due(struct phx__route *r, uint64_t now)
+PHX__COLD static void beat_held_due(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
     uint64_t moment = beat_moment(r), since = pace->starting ? now : pace->linked_at;
@@ -12164,7 +12181,7 @@ static void beat_held_due(struct phx__route *r, uint64_t now)
     phx__route_plan(r, PHX__MIN(at, late));
 }
 
-void phx__route_beat_due(struct phx__route *r, uint64_t now)
+PHX__COLD void phx__route_beat_due(struct phx__route *r, uint64_t now)
 {
     uint64_t quiet = phx__route_beat_quiet_at(r);
     uint64_t last = 0; /* nearly all neighbours have the same news to hear */
@@ -12195,7 +12212,7 @@ void phx__route_beat_due(struct phx__route *r, uint64_t now)
     r->pace.owed = 0;
 }
 
-void phx__route_beat_silent(struct phx__route *r, uint32_t node)
+PHX__COLD void phx__route_beat_silent(struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = &r->table.at[node];
 
@@ -12355,27 +12372,12 @@ int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
     return n != NULL && n->neighbours > 1 + behind;
 }
 
-int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node)
-{
-    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-    const struct phx__dest *d = phx__route_dest(r, node);
-
-    return n != NULL && n->neighbours != 1
-           && (r->nbr_count > 1 || d == NULL || d->offer_count > 0 || d->offer.one.nbr != nbr);
-}
-
 /* Have we told w of this way? Then w may rely on us for others, as we would on w. */
 static int advert_is_told(const struct phx__dest *d, uint32_t w)
 {
     const struct phx__advertised *t = phx__route_table_advertised(d, w);
 
     return t != NULL && t->seq >= d->seq && t->hops <= d->hops;
-}
-
-/* Does j's neighbourhood stand, and ours, so that what j is not told by others is needed? */
-static int advert_stands(const struct phx__route *r, const struct phx__route_nbr *j)
-{
-    return j->stands && !phx__route_starts(r);
 }
 
 /* Will j be sent a route to v as good as ours, or better, by another node? The rules are in the essay. */
@@ -12392,7 +12394,7 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     if (d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v)))
         return 1;
     /* A start: j may hold v back, as we have told it of a longer way (advert_may_wait). */
-    if (!advert_stands(r, j) && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
+    if (!phx__route_beat_stands(r, j) && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
         return 0;
     for (i = 0; i < d->offer_count; i++, r->mem->looks++) {
         h = &offer[i];
@@ -12421,14 +12423,15 @@ static int advert_is_nearly_covered(const struct phx__route *r, const struct phx
 /* May j, whose neighbourhood or ours does not stand yet, wait for the entry until both do? Then w has told j
  * of v: gateways of one site link with another one by one, and w will soon have a way as short as ours, and
  * say so. Or the delegate leads to both: where hubs have a crowd each, nodes link across, and each link makes
- * shorter ways that other links soon make needless. Should w lose v or j, j is told at once: it is dirty then,
+ * shorter ways that other links soon make needless. Should w lose v or j, j is told at once: then it is dirty
  * or v is a loss. Else what j says of its neighbourhood ends it (beat_stands), for which it is asked when no
  * link has come for a moment: meanwhile j has a way that may be longer than it need be. */
 static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
 
-    return !advert_stands(r, j) && d->hops != PHX__UNREACHABLE && advert_is_nearly_covered(r, d, j->node);
+    return d->hops != PHX__UNREACHABLE && !phx__route_beat_stands(r, j)
+           && advert_is_nearly_covered(r, d, j->node);
 }
 
 /* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */
@@ -12875,13 +12878,6 @@ void phx__route_advert_fit(struct phx__route *r, uint32_t size)
 }
 
 /* ---- Round trip times ------------------------------------------------------------------------- */
-
-uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr)
-{
-    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-
-    return n != NULL ? phx__route_rtt_way(&n->rtt, phx__route_table_offer(d, nbr)) : 0;
-}
 
 /* Asks links whose turn it is. 1: a round is over. */
 PHX__COLD static int advert_ask_times(struct phx__route *r, uint64_t now)

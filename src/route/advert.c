@@ -92,27 +92,12 @@ int phx__route_advert_has_detour(const struct phx__route *r, uint32_t nbr)
     return n != NULL && n->neighbours > 1 + behind;
 }
 
-int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node)
-{
-    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-    const struct phx__dest *d = phx__route_dest(r, node);
-
-    return n != NULL && n->neighbours != 1
-           && (r->nbr_count > 1 || d == NULL || d->offer_count > 0 || d->offer.one.nbr != nbr);
-}
-
 /* Have we told w of this way? Then w may rely on us for others, as we would on w. */
 static int advert_is_told(const struct phx__dest *d, uint32_t w)
 {
     const struct phx__advertised *t = phx__route_table_advertised(d, w);
 
     return t != NULL && t->seq >= d->seq && t->hops <= d->hops;
-}
-
-/* Does j's neighbourhood stand, and ours, so that what j is not told by others is needed? */
-static int advert_stands(const struct phx__route *r, const struct phx__route_nbr *j)
-{
-    return j->stands && !phx__route_starts(r);
 }
 
 /* Will j be sent a route to v as good as ours, or better, by another node? The rules are in the essay. */
@@ -129,7 +114,7 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     if (d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v)))
         return 1;
     /* A start: j may hold v back, as we have told it of a longer way (advert_may_wait). */
-    if (!advert_stands(r, j) && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
+    if (!phx__route_beat_stands(r, j) && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
         return 0;
     for (i = 0; i < d->offer_count; i++, r->mem->looks++) {
         h = &offer[i];
@@ -158,14 +143,15 @@ static int advert_is_nearly_covered(const struct phx__route *r, const struct phx
 /* May j, whose neighbourhood or ours does not stand yet, wait for the entry until both do? Then w has told j
  * of v: gateways of one site link with another one by one, and w will soon have a way as short as ours, and
  * say so. Or the delegate leads to both: where hubs have a crowd each, nodes link across, and each link makes
- * shorter ways that other links soon make needless. Should w lose v or j, j is told at once: it is dirty then,
+ * shorter ways that other links soon make needless. Should w lose v or j, j is told at once: then it is dirty
  * or v is a loss. Else what j says of its neighbourhood ends it (beat_stands), for which it is asked when no
  * link has come for a moment: meanwhile j has a way that may be longer than it need be. */
 static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
 
-    return !advert_stands(r, j) && d->hops != PHX__UNREACHABLE && advert_is_nearly_covered(r, d, j->node);
+    return d->hops != PHX__UNREACHABLE && !phx__route_beat_stands(r, j)
+           && advert_is_nearly_covered(r, d, j->node);
 }
 
 /* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */
@@ -612,13 +598,6 @@ void phx__route_advert_fit(struct phx__route *r, uint32_t size)
 }
 
 /* ---- Round trip times ------------------------------------------------------------------------- */
-
-uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr)
-{
-    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
-
-    return n != NULL ? phx__route_rtt_way(&n->rtt, phx__route_table_offer(d, nbr)) : 0;
-}
 
 /* Asks links whose turn it is. 1: a round is over. */
 PHX__COLD static int advert_ask_times(struct phx__route *r, uint64_t now)

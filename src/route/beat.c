@@ -23,13 +23,18 @@ uint64_t phx__route_beat_quiet_at(const struct phx__route *r)
     return r->moved + PHX__ROUTE_QUIET + beyond * BEAT_QUIET_EACH;
 }
 
-int phx__route_starts(const struct phx__route *r)
+static int beat_starts(const struct phx__route *r)
 {
     return r->pace.starting && r->known > PHX__ROUTE_CROWD && !r->pace.frank;
 }
 
-/* How long no link has come when links are not expected any more. What is held waits for them, not for news. */
-static uint64_t beat_moment(const struct phx__route *r)
+int phx__route_beat_stands(const struct phx__route *r, const struct phx__route_nbr *n)
+{
+    return n->stands && !beat_starts(r);
+}
+
+/* How long no link has come when none are expected any more. What is held waits for them, not for news. */
+PHX__COLD static uint64_t beat_moment(const struct phx__route *r)
 {
     return PHX__ROUTE_QUIET + (phx__route_beat_quiet_at(r) - r->moved - PHX__ROUTE_QUIET) / 5;
 }
@@ -92,7 +97,7 @@ static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t
 }
 
 /* Entries that were held back for a neighbour are due. */
-static void beat_release(struct phx__route *r, struct phx__route_nbr *n)
+PHX__COLD static void beat_release(struct phx__route *r, struct phx__route_nbr *n)
 {
     if (!n->held)
         return;
@@ -103,7 +108,7 @@ static void beat_release(struct phx__route *r, struct phx__route_nbr *n)
 
 /* A beat has said what a neighbour's neighbourhood is. Once a crowd has started it stands when it is ours, or
  * has not changed for a moment: who still has links to come does not say (phx__route_beat_fill). */
-static void beat_stands(struct phx__route *r, struct phx__route_nbr *n, int same, uint64_t now)
+PHX__COLD static void beat_stands(struct phx__route *r, struct phx__route_nbr *n, int same, uint64_t now)
 {
     if (!same)
         n->changed_at = now;
@@ -111,12 +116,12 @@ static void beat_stands(struct phx__route *r, struct phx__route_nbr *n, int same
     if (r->known <= PHX__ROUTE_CROWD || n->neighbourhood == r->neighbourhood
         || (same && n->neighbourhood != BEAT_NOBODYS && now >= n->changed_at + beat_moment(r)))
         n->stands = 1;
-    if (n->stands && !phx__route_starts(r))
+    if (phx__route_beat_stands(r, n))
         beat_release(r, n);
 }
 
-void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
-                        uint64_t now)
+PHX__COLD void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
+                                  uint64_t now)
 {
     struct phx__route_nbr *n = phx__route_nbr(r, nbr);
     uint64_t was = n != NULL ? n->neighbourhood : 0;
@@ -159,7 +164,7 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     if (n != NULL && n->claimed != 0 && r->lost.count > 0 && r->lost.naming == 0 && !n->shrank)
         return;
     /* In a crowd's start what we would say is soon not true any more. */
-    if (n != NULL && n->claimed == 0 && phx__route_starts(r))
+    if (n != NULL && n->claimed == 0 && beat_starts(r))
         return;
     b->around = r->neighbourhood;
     b->around_count = r->nbr_count + 1;
@@ -189,7 +194,7 @@ PHX__COLD static void beat_ask_held(struct phx__route *r, int late)
 }
 
 /* They are asked when no link has come for a moment and none is to come, then after two moments, four .. */
-static void beat_held_due(struct phx__route *r, uint64_t now)
+PHX__COLD static void beat_held_due(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
     uint64_t moment = beat_moment(r), since = pace->starting ? now : pace->linked_at;
@@ -206,7 +211,7 @@ static void beat_held_due(struct phx__route *r, uint64_t now)
     phx__route_plan(r, PHX__MIN(at, late));
 }
 
-void phx__route_beat_due(struct phx__route *r, uint64_t now)
+PHX__COLD void phx__route_beat_due(struct phx__route *r, uint64_t now)
 {
     uint64_t quiet = phx__route_beat_quiet_at(r);
     uint64_t last = 0; /* nearly all neighbours have the same news to hear */
@@ -237,7 +242,7 @@ void phx__route_beat_due(struct phx__route *r, uint64_t now)
     r->pace.owed = 0;
 }
 
-void phx__route_beat_silent(struct phx__route *r, uint32_t node)
+PHX__COLD void phx__route_beat_silent(struct phx__route *r, uint32_t node)
 {
     const struct phx__dest *d = &r->table.at[node];
 

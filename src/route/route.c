@@ -7,10 +7,9 @@
  *    destination behind it, and no node can reach the destination until its owner answers. Here a node may
  *    switch at once to any neighbour whose distance is *feasible*: below the least distance that the node
  *    itself has advertised at that number (DUAL; Babel, RFC 8966, section 3.5.1). Every node that routes
- *    through this one has received a distance at least as large, so no loop can arise at any instant. A node
- *    without a feasible offer sends a request for a newer number towards the owner (section 3.8). For a
- *    destination that was never advertised every offer is feasible: the usual case in a dense mesh, because
- *    of 2.
+ *    through this one has received a distance at least as large, so no loop can arise at any instant. Else it
+ *    asks the owner for a newer number (section 3.8). While a destination was never advertised every offer is
+ *    feasible: the usual case in a dense mesh, because of 2.
  *
  * 2. REDUNDANT UPDATES ARE AVOIDED WITHOUT SETS ON THE WIRE. In the paper each entry carries the set of nodes
  *    it was sent to. Here destination v is not advertised to neighbour j in three cases (advert_covered):
@@ -32,10 +31,9 @@
  * 3. NO LOST UPDATE IS FINAL. Each heartbeat carries a digest of the table. Two neighbours that are both
  *    quiet and disagree twice exchange summaries and advertise to each other what differs.
  *
- * A route that gets worse is always advertised, and at once: an entry that was sent stays true or is
- * corrected. Routes that get better in bursts are paced (advert.c), so that all entries for a neighbour leave
- * as one message. The paper's priorities, (1) connections, (2) the own table, (3) the neighbours' tables, are
- * the order of work in a step (step.c). Neighbours and destinations are node indices (struct phx__ids). */
+ * A route that gets worse is always advertised, and at once: what was sent stays true or is corrected. Ways
+ * that get better in bursts are paced (advert.c). The paper's priorities, (1) connections, (2) the own table,
+ * (3) the neighbours' tables, are the order of work in a step (step.c). Nodes are indices (base/id.c). */
 #include "route/route.h"
 
 /* A request without success is repeated after 300 ms, 600 ms, ... up to this; another node's is passed on
@@ -303,11 +301,10 @@ static int route_better(const struct phx__route *r, const struct phx__dest *d, u
 static const struct phx__offer *route_best(const struct phx__route *r, uint32_t node, int feasible)
 {
     const struct phx__dest *d = &r->table.at[node];
-    const struct phx__offer *best = NULL, *offer = phx__route_table_offers(d);
-    const struct phx__offer *h, *end = offer + d->offer_count;
+    const struct phx__offer *best = NULL, *h = phx__route_table_offers(d), *end = h + d->offer_count;
 
     r->mem->looks += d->offer_count;
-    for (h = offer; h < end; h++)
+    for (; h < end; h++)
         if (h->hops < r->hop_limit && h->hops < PHX__UNREACHABLE - 1
             && phx__route_is_feasible(d, h->seq, h->hops) == feasible
             && (best == NULL || route_better(r, d, node, h, best)))
@@ -551,25 +548,13 @@ static void route_worsened(struct phx__route *r, uint32_t nbr, uint32_t node, in
     r->pace.look = r->pace.news = 1;
 }
 
-/* Will this offer, h before, change nothing? It is no worse than before, so who needed no entry needs none,
- * and no way that we would take. In a crowd nearly all are such, and there are hundreds for each node. */
-static int route_is_spare(const struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__offer *h,
-                          const struct phx__entry *e)
-{
-    const struct phx__dest *d = &r->table.at[node];
-
-    return nbr != d->next && nbr != r->delegate && phx__route_table_asked(&r->table, node) == NULL
-           && d->hops != PHX__UNREACHABLE && e->hops + 1 >= d->hops && e->seq <= d->seq
-           && (h == NULL || (h->hops >= e->hops && h->seq <= e->seq));
-}
-
 static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const struct phx__entry *e,
                        uint64_t now)
 {
     struct phx__dest *d = &r->table.at[node];
     struct phx__offer *h = phx__route_table_offer(d, nbr);
     uint8_t before = h != NULL ? h->hops : PHX__UNREACHABLE;
-    int spare = route_is_spare(r, nbr, node, h, e);
+    int spare = nbr != r->delegate && phx__route_table_is_spare(d, nbr, h, e->seq, e->hops);
 
     if (e->hops == PHX__UNREACHABLE) {
         route_count_offer(r, nbr, -phx__route_table_drop_offer(&r->table, d, nbr));
@@ -589,8 +574,9 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
     }
     if (before < e->hops)
         route_worsened(r, nbr, node, before == 1, now);
-    r->pace.choice |= spare && d->hops > 1;
-    if (!spare)
+    if (spare)
+        r->pace.choice |= d->hops > 1;
+    else
         route_select(r, node, now);
     return 0;
 }
@@ -850,18 +836,24 @@ static void route_ask_due(struct phx__route *r, uint64_t now)
     }
 }
 
+uint32_t phx__route_way(const struct phx__route *r, const struct phx__dest *d, uint32_t nbr)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+
+    return n != NULL ? phx__route_rtt_way(&n->rtt, phx__route_table_offer(d, nbr)) : 0;
+}
+
 /* The next hop in use is the first that came. Once the table is quiet, the preferred one replaces it if as
  * near and feasible: what is advertised stays true, and no loop can arise. */
 void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
-    const struct phx__offer *offer = phx__route_table_offers(d);
     uint32_t best = d->next;
     int worse = 0;
 
     if (best == PHX__NONE || PHX__ROUTE_RULES(r))
         return;
-    for (const struct phx__offer *h = offer; h < offer + d->offer_count; h++) {
+    for (const struct phx__offer *h = phx__route_table_offers(d), *end = h + d->offer_count; h < end; h++) {
         if (h->seq != d->seq || h->hops + 1 != d->hops || !phx__route_is_feasible(d, h->seq, h->hops))
             continue;
         if (r->rtt.on)
@@ -947,6 +939,15 @@ const struct phx__dest *phx__route_dest(const struct phx__route *r, uint32_t nod
 uint32_t phx__route_next(const struct phx__route *r, uint32_t node)
 {
     return node < r->table.capacity ? r->table.at[node].next : PHX__NONE;
+}
+
+int phx__route_may_know(const struct phx__route *r, uint32_t nbr, uint32_t node)
+{
+    const struct phx__route_nbr *n = phx__route_nbr(r, nbr);
+    const struct phx__dest *d = phx__route_dest(r, node);
+
+    return n != NULL && n->neighbours != 1
+           && (r->nbr_count > 1 || d == NULL || d->offer_count > 0 || d->offer.one.nbr != nbr);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -240,8 +240,8 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 /* Puts a node into the list of those with this flag, if it is not there. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
                                uint32_t node);
-/* Does a crowd start, of which this node's own links are still to come? */
-PHX_PRIVATE int phx__route_starts(const struct phx__route *r);
+/* Does n's neighbourhood stand, and ours, so that what n is not told by others is needed? */
+PHX_PRIVATE int phx__route_beat_stands(const struct phx__route *r, const struct phx__route_nbr *n);
 /* Takes the preferred one of next hops that are as near and feasible. */
 PHX_PRIVATE void phx__route_share(struct phx__route *r, uint32_t node, uint64_t now);
 /* See phx__route_rtt_way; through PHX__NONE: 0. */

@@ -175,6 +175,13 @@ static int table_grow_offers(struct phx__route_table *t, struct phx__dest *d)
     return 0;
 }
 
+int phx__route_table_is_spare(const struct phx__dest *d, uint32_t nbr, const struct phx__offer *h,
+                              uint32_t seq, uint8_t hops)
+{
+    return nbr != d->next && d->ask == 0 && d->hops != PHX__UNREACHABLE
+           && hops + 1 >= d->hops && seq <= d->seq && (h == NULL || (h->hops >= hops && h->seq <= seq));
+}
+
 struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struct phx__dest *d, uint32_t nbr)
 {
     struct phx__offer *h = phx__route_table_offers(d);

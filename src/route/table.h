@@ -116,7 +116,11 @@ PHX_PRIVATE void phx__route_table_clear(struct phx__route_table *t, uint32_t nod
 PHX_PRIVATE struct phx__offer *phx__route_table_offers(const struct phx__dest *d);
 /* A neighbour's offer; NULL: none. Moves with the destination, and with the next change of its list. */
 PHX_PRIVATE struct phx__offer *phx__route_table_offer(const struct phx__dest *d, uint32_t nbr);
-/* The same, made with hops PHX__UNREACHABLE if there is none. NULL: no memory, or too many. */
+/* Would this offer, h before (or NULL), change nothing? It is no worse than before, so who needed no entry
+ * needs none, and no way that we would take. In a crowd nearly all are such, and each node has hundreds. */
+PHX_PRIVATE int phx__route_table_is_spare(const struct phx__dest *d, uint32_t nbr, const struct phx__offer *h,
+                                          uint32_t seq, uint8_t hops);
+/* A neighbour's offer, made with hops PHX__UNREACHABLE if there is none. NULL: no memory, or too many. */
 PHX_PRIVATE struct phx__offer *phx__route_table_make_offer(struct phx__route_table *t, struct phx__dest *d,
                                                            uint32_t nbr);
 /* 1 if there was one. */

@@ -1,4 +1,4 @@
-/* t_route_burst.c - the routing brain while a crowd starts: what is said too early, and what changes nothing. */
+/* t_route_burst.c - the routing brain while a crowd starts: what is said too early or changes nothing. */
 #include "test.h"
 #ifdef PHX_JOINED
 #include "../../phoenix.c"
@@ -87,7 +87,7 @@ static void test_held(const struct row *row)
     end();
 }
 
-/* Goal: in a crowd's start a node does not say who its neighbours are. Method: its first dials wait, or not. */
+/* Goal: in a crowd's start a node does not say who its neighbours are. Method: its dials wait, or not. */
 static void test_says(void)
 {
     static const struct {
@@ -112,9 +112,9 @@ static void test_says(void)
 
 static void test_spare(void)
 {
-    /* Goal: an offer that changes nothing costs no walk over the others, and no neighbour is looked at for it.
-     * Method: eight say that they are next to a neighbour of ours, where others were before. Beside it: an
-     * offer that is worse than before, one of the delegate, and a shorter way. */
+    /* Goal: an offer that changes nothing costs no walk over the others, and no look at any neighbour.
+     * Method: eight say that they are next to a neighbour of ours. Beside it: an offer that is worse than
+     * before, one of the delegate, and a shorter way. */
     uint64_t looks;
 
     begin();
