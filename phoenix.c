@@ -1772,6 +1772,8 @@ struct phx__route_ops {
     void (*request)(phx *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
     /* Sends a heartbeat now. */
     void (*beat)(phx *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
+    /* Do first dials of this node wait for their turn? */
+    int (*starting)(phx *ctx);
     /* Sends a summary of the table, which phx__route_summary_* of the other side reads. */
     void (*summary)(phx *ctx, uint32_t nbr, int reply);
 };
@@ -1801,7 +1803,7 @@ struct phx__route_nbr {
     uint32_t offers;     /* how many destinations it offers a way to */
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
     uint32_t from;       /* where the next check of every destination begins: where room ended */
-    uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
+    uint64_t neighbourhood; /* hash of it and its neighbours, from its last beat; 0, NOBODYS: not known */
     uint64_t changed_at;    /* when a beat last said another one */
     uint64_t claimed; /* our own when the neighbour was last told our neighbourhood; 0: never */
     struct phx__route_gap gap;   /* by which losses that differs from our own now */
@@ -1837,14 +1839,14 @@ struct phx__route_pace {
     int shrunk;            /* losses are to be told with the next flush */
     int news;              /* more than ways that are merely shorter waits */
     int far;               /* ways through others to nodes that were unreachable wait; 2: relays know */
-    int busy, starting;    /* messages are under way; first dials wait for their turn: set from outside */
+    int busy;              /* messages are under way: set from outside */
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
     int choice;            /* once the table is quiet: some destination has ways to choose from */
-    int owed, held;        /* .. beats may be owed to neighbours; some neighbour's entries are held back */
+    int owed;              /* .. beats may be owed to neighbours */
     uint64_t linked_at;    /* when a link last came */
-    uint64_t held_at, asked_at; /* since when some are, and when neighbours were last asked */
-    int frank;             /* that was so long that a start counts no more */
+    uint64_t held_at;      /* since when entries are held back for some neighbour; 0: none are */
+    uint64_t asked_at;     /* when such neighbours were last asked */
     uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
 };
@@ -1974,6 +1976,7 @@ PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_
 /* See phx__route_beat_quiet_at. */
 #define PHX__ROUTE_QUIET PHX__SECOND
 #define PHX__ROUTE_CROWD 64u
+#define PHX__ROUTE_NOBODYS 1u /* the hash of a neighbourhood that no node has */
 /* A destination is to be checked as one whose updates others may have been relied on for. */
 PHX_PRIVATE void phx__route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now);
 /* What a check costs whether a neighbour needs an entry, in destinations passed. */
@@ -10965,8 +10968,8 @@ PHX__COLD int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem
 #line 1 "src/route/route.c"
 #endif
 /* The routing of Kaneda, Taura and Yonezawa (CCGrid 2004, sections 4.2 to 4.5): each node keeps for each
- * destination a distance in hops, a next hop and the owner's sequence number, and advertises only changes to
- * its neighbours. Three things are done differently, for reasons that simulation gave.
+ * destination a distance in hops, a next hop and the owner's sequence number, and advertises only changes.
+ * Three things are done differently:
  *
  * 1. ONLY THE OWNER MAKES SEQUENCE NUMBERS. In the paper a node that loses a link raises the number of each
  *    destination behind it, and no node can reach the destination until its owner answers. Here a node may
@@ -11011,8 +11014,7 @@ PHX__COLD int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem
 /* So many are asked for at once that no neighbour offers: who has a way most often tells it unasked. Lost
  * neighbours beyond are asked for soon: if many died, who notices late would say that it has a way. */
 #define ROUTE_BLIND_MOST 16u
-/* How long a loss may be everybody's: so late may some be to notice it, too. */
-#define ROUTE_LOSS_WAIT PHX__SECOND
+#define ROUTE_LOSS_WAIT PHX__SECOND /* a loss may be everybody's: so late may some be to notice it, too */
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
 #define ROUTE_FORGET 86400u /* seconds */
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
@@ -11025,8 +11027,7 @@ PHX__COLD int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
-/* In destinations passed: a frame of its own towards an owner. */
-#define ROUTE_TELL_COST 512u
+#define ROUTE_TELL_COST 512u /* in destinations passed: a frame of its own towards an owner */
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
@@ -11122,7 +11123,7 @@ PHX__COLD static void route_settle_other(struct phx__route *r, struct phx__route
     uint32_t but;
 
     (void)phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but);
-    if (n->neighbourhood != 0 && but != node
+    if (n->neighbourhood > PHX__ROUTE_NOBODYS && but != node
         && !phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS))
         n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
 }
@@ -11160,12 +11161,12 @@ PHX__COLD static void route_reborn(struct phx__route *r, uint32_t node)
     if (l != NULL)
         route_settle_loss(r, l);
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++)
-        if (n->neighbourhood == 0)
+        if (n->neighbourhood <= PHX__ROUTE_NOBODYS)
             continue;
         else if (phx__route_gap_take(&n->gap, r->ids, node))
             n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
         else if (!phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but))
-            n->neighbourhood = 1; /* it may not have had that node: this is nobody's until its next beat */
+            n->neighbourhood = PHX__ROUTE_NOBODYS; /* until its next beat: it may not have had that node */
     if (r->table.at[node].pos == PHX__TABLE_GONE)
         r->table.at[node].pos = PHX__TABLE_FAR;
 }
@@ -11325,7 +11326,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *h = route_best(r, node, 0);
-    uint32_t next = d->feasible_seq < PHX__SEQ_MAX ? d->feasible_seq + 1 : PHX__SEQ_MAX;
+    uint32_t next = PHX__MIN(d->feasible_seq, PHX__SEQ_MAX - 1) + 1;
     uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : next;
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
@@ -11519,7 +11520,7 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
     struct phx__dest *d = &r->table.at[node];
     struct phx__offer *h = phx__route_table_offer(d, nbr);
     uint8_t before = h != NULL ? h->hops : PHX__UNREACHABLE;
-    int spare = nbr != r->delegate && phx__route_table_is_spare(d, nbr, h, e->seq, e->hops);
+    int spare = nbr != r->delegate && phx__route_table_is_spare(d, nbr, h, e->seq, e->hops), changed = 0;
 
     if (e->hops == PHX__UNREACHABLE) {
         route_count_offer(r, nbr, -phx__route_table_drop_offer(&r->table, d, nbr));
@@ -11529,9 +11530,8 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
         if ((h = phx__route_table_make_offer(&r->table, d, nbr)) == NULL)
             return PHX_ENOMEM;
         route_count_offer(r, nbr, before == PHX__UNREACHABLE);
-        if (spare)
-            r->moved = now;
-        else if (before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops)
+        changed = before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops;
+        if (changed && !spare)
             route_touch(r, node, now);
         h->seq = e->seq;
         h->hops = e->hops;
@@ -11539,10 +11539,13 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
     }
     if (before < e->hops)
         route_worsened(r, nbr, node, before == 1, now);
-    if (spare)
-        r->pace.choice |= d->hops > 1;
-    else
+    if (!spare) {
         route_select(r, node, now);
+    } else if (changed) {
+        r->moved = now;
+        r->pace.choice |= d->hops > 1;
+        phx__route_plan(r, now + PHX__ROUTE_QUIET);
+    }
     return 0;
 }
 
@@ -11984,8 +11987,6 @@ PHX__COLD int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_
 #define BEAT_CUTS_MOST 4096u
 #define BEAT_CUTS_KNOWN 16u
 
-#define BEAT_NOBODYS 1u /* a neighbourhood's hash that none has */
-
 uint64_t phx__route_beat_quiet_at(const struct phx__route *r)
 {
     uint32_t beyond = r->known > PHX__ROUTE_CROWD ? r->known - PHX__ROUTE_CROWD : 0;
@@ -11995,7 +11996,7 @@ uint64_t phx__route_beat_quiet_at(const struct phx__route *r)
 
 static int beat_starts(const struct phx__route *r)
 {
-    return r->pace.starting && r->known > PHX__ROUTE_CROWD && !r->pace.frank;
+    return r->known > PHX__ROUTE_CROWD && r->ops.starting(r->ops.ctx);
 }
 
 int phx__route_beat_stands(const struct phx__route *r, const struct phx__route_nbr *n)
@@ -12066,28 +12067,27 @@ static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t
     r->counters.walked += r->table.capacity + checks * PHX__ROUTE_CHECK_COST;
 }
 
-/* Entries that were held back for a neighbour are due. */
-PHX__COLD static void beat_release(struct phx__route *r, struct phx__route_nbr *n)
+/* Entries that were held back for a neighbour are due; with dirty 2 whatever its neighbourhood is. */
+PHX__COLD static void beat_release(struct phx__route *r, struct phx__route_nbr *n, uint8_t dirty)
 {
-    if (!n->held)
-        return;
     n->held = 0;
-    n->dirty = PHX__MAX(n->dirty, 1);
+    n->dirty = PHX__MAX(n->dirty, dirty);
     r->pace.look = r->pace.news = 1;
+    r->counters.walked += r->table.live_count;
 }
 
-/* A beat has said what a neighbour's neighbourhood is. Once a crowd has started it stands when it is ours, or
- * has not changed for a moment: who still has links to come does not say (phx__route_beat_fill). */
+/* A beat has said what a neighbour's neighbourhood is. Where many are known it stands when it is ours, or has
+ * not changed for a moment: who still has links to come does not say (phx__route_beat_fill). */
 PHX__COLD static void beat_stands(struct phx__route *r, struct phx__route_nbr *n, int same, uint64_t now)
 {
     if (!same)
         n->changed_at = now;
     n->stands &= (uint8_t)same;
     if (r->known <= PHX__ROUTE_CROWD || n->neighbourhood == r->neighbourhood
-        || (same && n->neighbourhood != BEAT_NOBODYS && now >= n->changed_at + beat_moment(r)))
+        || (same && n->neighbourhood != PHX__ROUTE_NOBODYS && now >= n->changed_at + beat_moment(r)))
         n->stands = 1;
-    if (phx__route_beat_stands(r, n))
-        beat_release(r, n);
+    if (n->held && phx__route_beat_stands(r, n))
+        beat_release(r, n, 1);
 }
 
 PHX__COLD void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
@@ -12106,11 +12106,11 @@ PHX__COLD void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const stru
         n->neighbourhood = b->around;
         n->neighbours = b->around_count - (b->around_count > 0);
     } else if (n->neighbourhood == 0) {
-        n->neighbourhood = BEAT_NOBODYS; /* it does not say */
+        n->neighbourhood = PHX__ROUTE_NOBODYS; /* it does not say */
     }
     if (n->neighbourhood == r->neighbourhood)
         phx__route_gap_free(&n->gap, r->mem);
-    beat_stands(r, n, n->neighbourhood == was, now);
+    beat_stands(r, n, n->neighbourhood == was || (was == PHX__ROUTE_NOBODYS && n->stands), now);
     if (b->digest == r->digest) {
         n->summary_wait = n->disagreed = 0;
     } else if (now > phx__route_beat_quiet_at(r) && n->disagreed == 0) {
@@ -12145,39 +12145,36 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     n->vague = r->lost.count > 0;
 }
 
-/* All for whom entries are held back are asked for their neighbourhoods, or the entries are sent as it is. */
-PHX__COLD static void beat_ask_held(struct phx__route *r, int late)
+/* Are entries held back for any neighbour? All such are asked, or, if it is late, are sent them. */
+PHX__COLD static int beat_holds(struct phx__route *r, int ask, int late)
 {
-    r->pace.frank = late;
-    r->pace.held = 0;
+    int held = 0;
+
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        if (!n->held)
-            continue;
-        n->stands |= (uint8_t)late;
-        if (late)
-            beat_release(r, n);
-        else
+        held |= n->held;
+        if (n->held && late)
+            beat_release(r, n, 2);
+        else if (n->held && ask)
             r->ops.beat(r->ops.ctx, n->node, (int)PHX__BEAT_REPLY);
-        r->pace.held |= n->held;
     }
+    return held && !late;
 }
 
 /* They are asked when no link has come for a moment and none is to come, then after two moments, four .. */
 PHX__COLD static void beat_held_due(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
-    uint64_t moment = beat_moment(r), since = pace->starting ? now : pace->linked_at;
-    uint64_t at = PHX__MAX(since + moment, 2 * pace->asked_at - PHX__MIN(since, pace->asked_at)), late;
+    uint64_t moment = beat_moment(r), late = pace->held_at + BEAT_HELD_MOST * moment;
+    uint64_t since = PHX__MAX(pace->held_at, beat_starts(r) ? now : pace->linked_at);
+    uint64_t at = PHX__MAX(since + moment, 2 * pace->asked_at - PHX__MIN(since, pace->asked_at));
 
-    pace->held_at = pace->held_at == 0 ? now : pace->held_at;
-    late = pace->held_at + BEAT_HELD_MOST * moment;
-    if (now >= at || now >= late) {
-        beat_ask_held(r, now >= late);
-        pace->asked_at = now;
-        pace->held_at = pace->held ? pace->held_at : 0;
-        at = now + moment;
+    if (!beat_holds(r, now >= at, now >= late)) {
+        pace->held_at = 0;
+        return;
     }
+    if (now >= at)
+        at = (pace->asked_at = now) + moment;
     phx__route_plan(r, PHX__MIN(at, late));
 }
 
@@ -12185,10 +12182,9 @@ PHX__COLD void phx__route_beat_due(struct phx__route *r, uint64_t now)
 {
     uint64_t quiet = phx__route_beat_quiet_at(r);
     uint64_t last = 0; /* nearly all neighbours have the same news to hear */
-    int known = 0;
+    int known = 0, later = 0;
 
-    r->pace.frank &= r->pace.starting;
-    if (r->pace.held)
+    if (r->pace.held_at != 0)
         beat_held_due(r, now);
     if (now < quiet) {
         phx__route_plan(r, quiet);
@@ -12202,6 +12198,8 @@ PHX__COLD void phx__route_beat_due(struct phx__route *r, uint64_t now)
         struct phx__route_nbr *n = &r->nbrs[i];
         uint64_t news = n->claimed ^ r->lost.claimed;
         unsigned again = n->disagreed == 1, flags = again * PHX__BEAT_REPLY | n->shrank * PHX__BEAT_SHRUNK;
+        if (n->claimed == 0 && flags == 0 && beat_starts(r) && (later = 1))
+            continue; /* it would not be told (phx__route_beat_fill) */
         if (news != last)
             known = phx__route_nbr(r, phx__map_get(&r->ids->places, last = news)) != NULL;
         if ((news != 0 && !(n->claimed != 0 && known)) || flags != 0)
@@ -12209,7 +12207,9 @@ PHX__COLD void phx__route_beat_due(struct phx__route *r, uint64_t now)
         n->shrank = 0;
         n->disagreed = (uint8_t)(n->disagreed + again);
     }
-    r->pace.owed = 0;
+    r->pace.owed = later;
+    if (later)
+        phx__route_plan(r, now + beat_moment(r));
 }
 
 PHX__COLD void phx__route_beat_silent(struct phx__route *r, uint32_t node)
@@ -12406,9 +12406,14 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     return 0;
 }
 
-/* Does some w, by its own entry next to j, offer a way to v that is one hop longer than ours, or better? Or
- * does the delegate lead to both? */
-static int advert_is_nearly_covered(const struct phx__route *r, const struct phx__dest *d, uint32_t j)
+/* May j, whose neighbourhood or ours does not stand yet, wait for an entry about v until both do? Either some
+ * w, by its own entry next to j, offers a way that is one hop longer than ours, or better: gateways of one
+ * site link with another one by one, and w will soon have a way as short as ours, and say so. Or the delegate
+ * leads to both: where hubs have a crowd each, nodes link across, and each link makes shorter ways that other
+ * links soon make needless. Should w lose v or j, j is told at once: then it is dirty or v is a loss. Else
+ * what j says of its neighbourhood ends it (beat_stands), for which it is asked when no link has come for a
+ * moment: meanwhile j has a way that may be longer than it need be. */
+static int advert_may_wait(const struct phx__route *r, const struct phx__dest *d, uint32_t j)
 {
     const struct phx__offer *h = phx__route_table_offers(d), *end = h + d->offer_count;
 
@@ -12418,20 +12423,6 @@ static int advert_is_nearly_covered(const struct phx__route *r, const struct phx
                                       : h->hops <= d->hops + 1 && advert_says_next(r, h->nbr, j)))
             return 1;
     return 0;
-}
-
-/* May j, whose neighbourhood or ours does not stand yet, wait for the entry until both do? Then w has told j
- * of v: gateways of one site link with another one by one, and w will soon have a way as short as ours, and
- * say so. Or the delegate leads to both: where hubs have a crowd each, nodes link across, and each link makes
- * shorter ways that other links soon make needless. Should w lose v or j, j is told at once: then it is dirty
- * or v is a loss. Else what j says of its neighbourhood ends it (beat_stands), for which it is asked when no
- * link has come for a moment: meanwhile j has a way that may be longer than it need be. */
-static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
-{
-    const struct phx__dest *d = &r->table.at[v];
-
-    return d->hops != PHX__UNREACHABLE && !phx__route_beat_stands(r, j)
-           && advert_is_nearly_covered(r, d, j->node);
 }
 
 /* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */
@@ -12485,7 +12476,8 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
         return 0;
     if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
         return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
-    if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
+    if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && !phx__route_beat_stands(r, j)
+        && advert_may_wait(r, d, j->node)) {
         j->held = 1;
         return 0;
     }
@@ -12682,9 +12674,8 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     else
         n->relinked = 0;
     n->dirty = failed || full ? 2 : 0;
-    r->pace.held |= n->held;
-    if (n->held)
-        phx__route_plan(r, r->pace.linked_at + PHX__SECOND);
+    if (n->held && r->pace.held_at == 0)
+        phx__route_plan(r, (r->pace.held_at = r->moved) + PHX__SECOND);
     if (count == 0)
         return;
     if (PHX__ROUTE_RULES(r))
@@ -22860,7 +22851,6 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     if (l == NULL)
         return;
     b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now) / PHX__MS);
-    p->route.pace.starting = phx__timer_next(&p->dial.targets.turns) != UINT64_MAX;
     phx__route_beat_fill(&p->route, node, &b);
     flags |= phx__detect_is_monitor(&p->detect, node) ? (int)PHX__BEAT_MONITOR : 0;
     flags |= p->detect.pause || p->detect.slow ? (int)PHX__BEAT_BUSY : 0;
@@ -22910,10 +22900,15 @@ PHX__COLD static void frames_summary(phx *p, uint32_t nbr, int reply)
     }
 }
 
+static int frames_starting(phx *p)
+{
+    return phx__timer_next(&p->dial.targets.turns) != UINT64_MAX;
+}
+
 void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 {
     *ops = (struct phx__route_ops){ p, frames_update, frames_room, frames_request, phx__node_frames_beat,
-                                    frames_summary };
+                                    frames_starting, frames_summary };
 }
 
 int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int gap)
@@ -24135,7 +24130,6 @@ PHX__COLD static int links_route_up(phx *p, const struct phx__link *l)
     struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has,
                                   (l->heard.features & p->set.greeting.features & PHX__FEATURE_RTT) != 0 };
 
-    p->route.pace.starting = phx__timer_next(&p->dial.targets.turns) != UINT64_MAX;
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }
 
@@ -25268,7 +25262,6 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ROUTE_CHORE:
         if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
             phx__node_dead_forget(p, forgotten);
-        p->route.pace.starting = phx__timer_next(&p->dial.targets.turns) != UINT64_MAX;
         phx__route_beat_due(&p->route, p->now);
         phx__route_advert_times(&p->route, p->now);
         phx__node_dead_due(p);

@@ -156,7 +156,6 @@ static void frames_say_beat(phx *p, uint32_t node, int flags, uint32_t echo_ms)
     if (l == NULL)
         return;
     b.next_ms = (uint32_t)(phx__detect_announce(&p->detect, node, p->now) / PHX__MS);
-    p->route.pace.starting = phx__timer_next(&p->dial.targets.turns) != UINT64_MAX;
     phx__route_beat_fill(&p->route, node, &b);
     flags |= phx__detect_is_monitor(&p->detect, node) ? (int)PHX__BEAT_MONITOR : 0;
     flags |= p->detect.pause || p->detect.slow ? (int)PHX__BEAT_BUSY : 0;
@@ -206,10 +205,15 @@ PHX__COLD static void frames_summary(phx *p, uint32_t nbr, int reply)
     }
 }
 
+static int frames_starting(phx *p)
+{
+    return phx__timer_next(&p->dial.targets.turns) != UINT64_MAX;
+}
+
 void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)
 {
     *ops = (struct phx__route_ops){ p, frames_update, frames_room, frames_request, phx__node_frames_beat,
-                                    frames_summary };
+                                    frames_starting, frames_summary };
 }
 
 int phx__node_frames_ack(phx *p, uint32_t node, const struct phx__ack *a, int gap)

@@ -713,7 +713,6 @@ PHX__COLD static int links_route_up(phx *p, const struct phx__link *l)
     struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has,
                                   (l->heard.features & p->set.greeting.features & PHX__FEATURE_RTT) != 0 };
 
-    p->route.pace.starting = phx__timer_next(&p->dial.targets.turns) != UINT64_MAX;
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }
 

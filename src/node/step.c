@@ -393,7 +393,6 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     case PHX__TIMER_ROUTE_CHORE:
         if ((forgotten = phx__route_chores(&p->route, p->now)) != PHX__NONE)
             phx__node_dead_forget(p, forgotten);
-        p->route.pace.starting = phx__timer_next(&p->dial.targets.turns) != UINT64_MAX;
         phx__route_beat_due(&p->route, p->now);
         phx__route_advert_times(&p->route, p->now);
         phx__node_dead_due(p);

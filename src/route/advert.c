@@ -126,9 +126,14 @@ static int advert_covered(const struct phx__route *r, uint32_t v, const struct p
     return 0;
 }
 
-/* Does some w, by its own entry next to j, offer a way to v that is one hop longer than ours, or better? Or
- * does the delegate lead to both? */
-static int advert_is_nearly_covered(const struct phx__route *r, const struct phx__dest *d, uint32_t j)
+/* May j, whose neighbourhood or ours does not stand yet, wait for an entry about v until both do? Either some
+ * w, by its own entry next to j, offers a way that is one hop longer than ours, or better: gateways of one
+ * site link with another one by one, and w will soon have a way as short as ours, and say so. Or the delegate
+ * leads to both: where hubs have a crowd each, nodes link across, and each link makes shorter ways that other
+ * links soon make needless. Should w lose v or j, j is told at once: then it is dirty or v is a loss. Else
+ * what j says of its neighbourhood ends it (beat_stands), for which it is asked when no link has come for a
+ * moment: meanwhile j has a way that may be longer than it need be. */
+static int advert_may_wait(const struct phx__route *r, const struct phx__dest *d, uint32_t j)
 {
     const struct phx__offer *h = phx__route_table_offers(d), *end = h + d->offer_count;
 
@@ -138,20 +143,6 @@ static int advert_is_nearly_covered(const struct phx__route *r, const struct phx
                                       : h->hops <= d->hops + 1 && advert_says_next(r, h->nbr, j)))
             return 1;
     return 0;
-}
-
-/* May j, whose neighbourhood or ours does not stand yet, wait for the entry until both do? Then w has told j
- * of v: gateways of one site link with another one by one, and w will soon have a way as short as ours, and
- * say so. Or the delegate leads to both: where hubs have a crowd each, nodes link across, and each link makes
- * shorter ways that other links soon make needless. Should w lose v or j, j is told at once: then it is dirty
- * or v is a loss. Else what j says of its neighbourhood ends it (beat_stands), for which it is asked when no
- * link has come for a moment: meanwhile j has a way that may be longer than it need be. */
-static int advert_may_wait(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
-{
-    const struct phx__dest *d = &r->table.at[v];
-
-    return d->hops != PHX__UNREACHABLE && !phx__route_beat_stands(r, j)
-           && advert_is_nearly_covered(r, d, j->node);
 }
 
 /* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */
@@ -205,7 +196,8 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
         return 0;
     if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
         return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
-    if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && advert_may_wait(r, v, j)) {
+    if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && !phx__route_beat_stands(r, j)
+        && advert_may_wait(r, d, j->node)) {
         j->held = 1;
         return 0;
     }
@@ -402,9 +394,8 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     else
         n->relinked = 0;
     n->dirty = failed || full ? 2 : 0;
-    r->pace.held |= n->held;
-    if (n->held)
-        phx__route_plan(r, r->pace.linked_at + PHX__SECOND);
+    if (n->held && r->pace.held_at == 0)
+        phx__route_plan(r, (r->pace.held_at = r->moved) + PHX__SECOND);
     if (count == 0)
         return;
     if (PHX__ROUTE_RULES(r))

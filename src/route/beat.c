@@ -14,8 +14,6 @@
 #define BEAT_CUTS_MOST 4096u
 #define BEAT_CUTS_KNOWN 16u
 
-#define BEAT_NOBODYS 1u /* a neighbourhood's hash that none has */
-
 uint64_t phx__route_beat_quiet_at(const struct phx__route *r)
 {
     uint32_t beyond = r->known > PHX__ROUTE_CROWD ? r->known - PHX__ROUTE_CROWD : 0;
@@ -25,7 +23,7 @@ uint64_t phx__route_beat_quiet_at(const struct phx__route *r)
 
 static int beat_starts(const struct phx__route *r)
 {
-    return r->pace.starting && r->known > PHX__ROUTE_CROWD && !r->pace.frank;
+    return r->known > PHX__ROUTE_CROWD && r->ops.starting(r->ops.ctx);
 }
 
 int phx__route_beat_stands(const struct phx__route *r, const struct phx__route_nbr *n)
@@ -96,28 +94,27 @@ static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t
     r->counters.walked += r->table.capacity + checks * PHX__ROUTE_CHECK_COST;
 }
 
-/* Entries that were held back for a neighbour are due. */
-PHX__COLD static void beat_release(struct phx__route *r, struct phx__route_nbr *n)
+/* Entries that were held back for a neighbour are due; with dirty 2 whatever its neighbourhood is. */
+PHX__COLD static void beat_release(struct phx__route *r, struct phx__route_nbr *n, uint8_t dirty)
 {
-    if (!n->held)
-        return;
     n->held = 0;
-    n->dirty = PHX__MAX(n->dirty, 1);
+    n->dirty = PHX__MAX(n->dirty, dirty);
     r->pace.look = r->pace.news = 1;
+    r->counters.walked += r->table.live_count;
 }
 
-/* A beat has said what a neighbour's neighbourhood is. Once a crowd has started it stands when it is ours, or
- * has not changed for a moment: who still has links to come does not say (phx__route_beat_fill). */
+/* A beat has said what a neighbour's neighbourhood is. Where many are known it stands when it is ours, or has
+ * not changed for a moment: who still has links to come does not say (phx__route_beat_fill). */
 PHX__COLD static void beat_stands(struct phx__route *r, struct phx__route_nbr *n, int same, uint64_t now)
 {
     if (!same)
         n->changed_at = now;
     n->stands &= (uint8_t)same;
     if (r->known <= PHX__ROUTE_CROWD || n->neighbourhood == r->neighbourhood
-        || (same && n->neighbourhood != BEAT_NOBODYS && now >= n->changed_at + beat_moment(r)))
+        || (same && n->neighbourhood != PHX__ROUTE_NOBODYS && now >= n->changed_at + beat_moment(r)))
         n->stands = 1;
-    if (phx__route_beat_stands(r, n))
-        beat_release(r, n);
+    if (n->held && phx__route_beat_stands(r, n))
+        beat_release(r, n, 1);
 }
 
 PHX__COLD void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
@@ -136,11 +133,11 @@ PHX__COLD void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const stru
         n->neighbourhood = b->around;
         n->neighbours = b->around_count - (b->around_count > 0);
     } else if (n->neighbourhood == 0) {
-        n->neighbourhood = BEAT_NOBODYS; /* it does not say */
+        n->neighbourhood = PHX__ROUTE_NOBODYS; /* it does not say */
     }
     if (n->neighbourhood == r->neighbourhood)
         phx__route_gap_free(&n->gap, r->mem);
-    beat_stands(r, n, n->neighbourhood == was, now);
+    beat_stands(r, n, n->neighbourhood == was || (was == PHX__ROUTE_NOBODYS && n->stands), now);
     if (b->digest == r->digest) {
         n->summary_wait = n->disagreed = 0;
     } else if (now > phx__route_beat_quiet_at(r) && n->disagreed == 0) {
@@ -175,39 +172,36 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     n->vague = r->lost.count > 0;
 }
 
-/* All for whom entries are held back are asked for their neighbourhoods, or the entries are sent as it is. */
-PHX__COLD static void beat_ask_held(struct phx__route *r, int late)
+/* Are entries held back for any neighbour? All such are asked, or, if it is late, are sent them. */
+PHX__COLD static int beat_holds(struct phx__route *r, int ask, int late)
 {
-    r->pace.frank = late;
-    r->pace.held = 0;
+    int held = 0;
+
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        if (!n->held)
-            continue;
-        n->stands |= (uint8_t)late;
-        if (late)
-            beat_release(r, n);
-        else
+        held |= n->held;
+        if (n->held && late)
+            beat_release(r, n, 2);
+        else if (n->held && ask)
             r->ops.beat(r->ops.ctx, n->node, (int)PHX__BEAT_REPLY);
-        r->pace.held |= n->held;
     }
+    return held && !late;
 }
 
 /* They are asked when no link has come for a moment and none is to come, then after two moments, four .. */
 PHX__COLD static void beat_held_due(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
-    uint64_t moment = beat_moment(r), since = pace->starting ? now : pace->linked_at;
-    uint64_t at = PHX__MAX(since + moment, 2 * pace->asked_at - PHX__MIN(since, pace->asked_at)), late;
+    uint64_t moment = beat_moment(r), late = pace->held_at + BEAT_HELD_MOST * moment;
+    uint64_t since = PHX__MAX(pace->held_at, beat_starts(r) ? now : pace->linked_at);
+    uint64_t at = PHX__MAX(since + moment, 2 * pace->asked_at - PHX__MIN(since, pace->asked_at));
 
-    pace->held_at = pace->held_at == 0 ? now : pace->held_at;
-    late = pace->held_at + BEAT_HELD_MOST * moment;
-    if (now >= at || now >= late) {
-        beat_ask_held(r, now >= late);
-        pace->asked_at = now;
-        pace->held_at = pace->held ? pace->held_at : 0;
-        at = now + moment;
+    if (!beat_holds(r, now >= at, now >= late)) {
+        pace->held_at = 0;
+        return;
     }
+    if (now >= at)
+        at = (pace->asked_at = now) + moment;
     phx__route_plan(r, PHX__MIN(at, late));
 }
 
@@ -215,10 +209,9 @@ PHX__COLD void phx__route_beat_due(struct phx__route *r, uint64_t now)
 {
     uint64_t quiet = phx__route_beat_quiet_at(r);
     uint64_t last = 0; /* nearly all neighbours have the same news to hear */
-    int known = 0;
+    int known = 0, later = 0;
 
-    r->pace.frank &= r->pace.starting;
-    if (r->pace.held)
+    if (r->pace.held_at != 0)
         beat_held_due(r, now);
     if (now < quiet) {
         phx__route_plan(r, quiet);
@@ -232,6 +225,8 @@ PHX__COLD void phx__route_beat_due(struct phx__route *r, uint64_t now)
         struct phx__route_nbr *n = &r->nbrs[i];
         uint64_t news = n->claimed ^ r->lost.claimed;
         unsigned again = n->disagreed == 1, flags = again * PHX__BEAT_REPLY | n->shrank * PHX__BEAT_SHRUNK;
+        if (n->claimed == 0 && flags == 0 && beat_starts(r) && (later = 1))
+            continue; /* it would not be told (phx__route_beat_fill) */
         if (news != last)
             known = phx__route_nbr(r, phx__map_get(&r->ids->places, last = news)) != NULL;
         if ((news != 0 && !(n->claimed != 0 && known)) || flags != 0)
@@ -239,7 +234,9 @@ PHX__COLD void phx__route_beat_due(struct phx__route *r, uint64_t now)
         n->shrank = 0;
         n->disagreed = (uint8_t)(n->disagreed + again);
     }
-    r->pace.owed = 0;
+    r->pace.owed = later;
+    if (later)
+        phx__route_plan(r, now + beat_moment(r));
 }
 
 PHX__COLD void phx__route_beat_silent(struct phx__route *r, uint32_t node)

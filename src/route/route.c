@@ -1,7 +1,7 @@
 /* route.c - BRAIN: optimized DSDV: the next hop for each destination, and what to advertise to whom. */
 /* The routing of Kaneda, Taura and Yonezawa (CCGrid 2004, sections 4.2 to 4.5): each node keeps for each
- * destination a distance in hops, a next hop and the owner's sequence number, and advertises only changes to
- * its neighbours. Three things are done differently, for reasons that simulation gave.
+ * destination a distance in hops, a next hop and the owner's sequence number, and advertises only changes.
+ * Three things are done differently:
  *
  * 1. ONLY THE OWNER MAKES SEQUENCE NUMBERS. In the paper a node that loses a link raises the number of each
  *    destination behind it, and no node can reach the destination until its owner answers. Here a node may
@@ -46,8 +46,7 @@
 /* So many are asked for at once that no neighbour offers: who has a way most often tells it unasked. Lost
  * neighbours beyond are asked for soon: if many died, who notices late would say that it has a way. */
 #define ROUTE_BLIND_MOST 16u
-/* How long a loss may be everybody's: so late may some be to notice it, too. */
-#define ROUTE_LOSS_WAIT PHX__SECOND
+#define ROUTE_LOSS_WAIT PHX__SECOND /* a loss may be everybody's: so late may some be to notice it, too */
 /* An unreachable destination's number and distance stay a day: old news stays old, and partitions heal. */
 #define ROUTE_FORGET 86400u /* seconds */
 #define ROUTE_FORGET_LOOK (60 * PHX__SECOND)
@@ -60,8 +59,7 @@
 #define ROUTE_RISE (30 * PHX__SECOND)
 #define ROUTE_RISE_MOST (ROUTE_LEAP - 65536)
 
-/* In destinations passed: a frame of its own towards an owner. */
-#define ROUTE_TELL_COST 512u
+#define ROUTE_TELL_COST 512u /* in destinations passed: a frame of its own towards an owner */
 
 struct phx__route_nbr *phx__route_nbr(const struct phx__route *r, uint32_t node)
 {
@@ -157,7 +155,7 @@ PHX__COLD static void route_settle_other(struct phx__route *r, struct phx__route
     uint32_t but;
 
     (void)phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but);
-    if (n->neighbourhood != 0 && but != node
+    if (n->neighbourhood > PHX__ROUTE_NOBODYS && but != node
         && !phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS))
         n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
 }
@@ -195,12 +193,12 @@ PHX__COLD static void route_reborn(struct phx__route *r, uint32_t node)
     if (l != NULL)
         route_settle_loss(r, l);
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++)
-        if (n->neighbourhood == 0)
+        if (n->neighbourhood <= PHX__ROUTE_NOBODYS)
             continue;
         else if (phx__route_gap_take(&n->gap, r->ids, node))
             n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
         else if (!phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but))
-            n->neighbourhood = 1; /* it may not have had that node: this is nobody's until its next beat */
+            n->neighbourhood = PHX__ROUTE_NOBODYS; /* until its next beat: it may not have had that node */
     if (r->table.at[node].pos == PHX__TABLE_GONE)
         r->table.at[node].pos = PHX__TABLE_FAR;
 }
@@ -360,7 +358,7 @@ static void route_ask(struct phx__route *r, uint32_t node, uint64_t now)
 {
     const struct phx__dest *d = &r->table.at[node];
     const struct phx__offer *h = route_best(r, node, 0);
-    uint32_t next = d->feasible_seq < PHX__SEQ_MAX ? d->feasible_seq + 1 : PHX__SEQ_MAX;
+    uint32_t next = PHX__MIN(d->feasible_seq, PHX__SEQ_MAX - 1) + 1;
     uint32_t want = d->feasible_hops == PHX__UNREACHABLE ? 0 : next;
     struct phx__ask *a = phx__route_table_ask(&r->table, node);
     uint8_t asks = a != NULL ? a->asks : 0;
@@ -554,7 +552,7 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
     struct phx__dest *d = &r->table.at[node];
     struct phx__offer *h = phx__route_table_offer(d, nbr);
     uint8_t before = h != NULL ? h->hops : PHX__UNREACHABLE;
-    int spare = nbr != r->delegate && phx__route_table_is_spare(d, nbr, h, e->seq, e->hops);
+    int spare = nbr != r->delegate && phx__route_table_is_spare(d, nbr, h, e->seq, e->hops), changed = 0;
 
     if (e->hops == PHX__UNREACHABLE) {
         route_count_offer(r, nbr, -phx__route_table_drop_offer(&r->table, d, nbr));
@@ -564,9 +562,8 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
         if ((h = phx__route_table_make_offer(&r->table, d, nbr)) == NULL)
             return PHX_ENOMEM;
         route_count_offer(r, nbr, before == PHX__UNREACHABLE);
-        if (spare)
-            r->moved = now;
-        else if (before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops)
+        changed = before == PHX__UNREACHABLE || h->seq != e->seq || h->hops != e->hops;
+        if (changed && !spare)
             route_touch(r, node, now);
         h->seq = e->seq;
         h->hops = e->hops;
@@ -574,10 +571,13 @@ static int route_offer(struct phx__route *r, uint32_t nbr, uint32_t node, const 
     }
     if (before < e->hops)
         route_worsened(r, nbr, node, before == 1, now);
-    if (spare)
-        r->pace.choice |= d->hops > 1;
-    else
+    if (!spare) {
         route_select(r, node, now);
+    } else if (changed) {
+        r->moved = now;
+        r->pace.choice |= d->hops > 1;
+        phx__route_plan(r, now + PHX__ROUTE_QUIET);
+    }
     return 0;
 }
 

@@ -18,6 +18,8 @@ struct phx__route_ops {
     void (*request)(phx *ctx, uint32_t nbr, uint32_t node, uint32_t seq, int hops);
     /* Sends a heartbeat now. */
     void (*beat)(phx *ctx, uint32_t nbr, int flags); /* PHX__BEAT_* */
+    /* Do first dials of this node wait for their turn? */
+    int (*starting)(phx *ctx);
     /* Sends a summary of the table, which phx__route_summary_* of the other side reads. */
     void (*summary)(phx *ctx, uint32_t nbr, int reply);
 };
@@ -47,7 +49,7 @@ struct phx__route_nbr {
     uint32_t offers;     /* how many destinations it offers a way to */
     uint32_t neighbours; /* how many it has, from its last beat; 0: not known */
     uint32_t from;       /* where the next check of every destination begins: where room ended */
-    uint64_t neighbourhood; /* hash of the neighbour and its neighbours, from its last beat; 0: not known */
+    uint64_t neighbourhood; /* hash of it and its neighbours, from its last beat; 0, NOBODYS: not known */
     uint64_t changed_at;    /* when a beat last said another one */
     uint64_t claimed; /* our own when the neighbour was last told our neighbourhood; 0: never */
     struct phx__route_gap gap;   /* by which losses that differs from our own now */
@@ -83,14 +85,14 @@ struct phx__route_pace {
     int shrunk;            /* losses are to be told with the next flush */
     int news;              /* more than ways that are merely shorter waits */
     int far;               /* ways through others to nodes that were unreachable wait; 2: relays know */
-    int busy, starting;    /* messages are under way; first dials wait for their turn: set from outside */
+    int busy;              /* messages are under way: set from outside */
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
     int choice;            /* once the table is quiet: some destination has ways to choose from */
-    int owed, held;        /* .. beats may be owed to neighbours; some neighbour's entries are held back */
+    int owed;              /* .. beats may be owed to neighbours */
     uint64_t linked_at;    /* when a link last came */
-    uint64_t held_at, asked_at; /* since when some are, and when neighbours were last asked */
-    int frank;             /* that was so long that a start counts no more */
+    uint64_t held_at;      /* since when entries are held back for some neighbour; 0: none are */
+    uint64_t asked_at;     /* when such neighbours were last asked */
     uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
 };
@@ -220,6 +222,7 @@ PHX_PRIVATE int phx__route_advert_has_detour(const struct phx__route *r, uint32_
 /* See phx__route_beat_quiet_at. */
 #define PHX__ROUTE_QUIET PHX__SECOND
 #define PHX__ROUTE_CROWD 64u
+#define PHX__ROUTE_NOBODYS 1u /* the hash of a neighbourhood that no node has */
 /* A destination is to be checked as one whose updates others may have been relied on for. */
 PHX_PRIVATE void phx__route_touch_loss(struct phx__route *r, uint32_t node, uint64_t now);
 /* What a check costs whether a neighbour needs an entry, in destinations passed. */

@@ -72,6 +72,7 @@ struct host {
     uint32_t rank;
     int alive;
     int full; /* no link has room for news */
+    int starting; /* first dials wait */
     struct test_heap heap;
     struct phx_alloc alloc;
     struct phx__mem mem;
@@ -300,6 +301,11 @@ static inline int host_card(struct host *h)
     return phx__route_card(&h->route, card, sizeof card, h->w->now);
 }
 
+static inline int host_starting(phx *ctx)
+{
+    return ((struct host *)ctx)->starting;
+}
+
 static inline int host_start(struct world *w, uint32_t rank, uint64_t incarnation)
 {
     struct host *h = &w->host[rank];
@@ -314,6 +320,7 @@ static inline int host_start(struct world *w, uint32_t rank, uint64_t incarnatio
     ops.beat = host_beat;
     ops.summary = host_summary;
     ops.room = host_room;
+    ops.starting = host_starting;
     h->w = w;
     h->rank = rank;
     h->alive = 1;
