@@ -855,7 +855,9 @@ PHX_PRIVATE int phx__wire_route_next_summary_line(struct phx__reader *r, struct 
 #define PHX__MAC 32
 
 #define PHX__PADDED 1u /* frame flag of HELLO and ANSWER: PHX__PAD zeros at the end */
-#define PHX__FEATURE_RTT 1u /* in HELLO and ANSWER: entries may come with round trip times */
+/* In HELLO and ANSWER: entries may come with round trip times; the first heartbeat comes within 90 s. */
+#define PHX__FEATURE_RTT 1u
+#define PHX__FEATURE_QUIET 2u
 struct phx__hello {
     uint32_t magic;
     uint16_t version_min, version_max;
@@ -1380,11 +1382,6 @@ struct phx__link_resumed {
     uint32_t size;
 };
 
-struct phx__link_greeting { /* what each HELLO says of the cluster, and of this node */
-    uint8_t cluster[8];
-    uint32_t features;
-};
-
 struct phx__link_set {
     struct phx__mem *mem;
     struct phx_os *os;
@@ -1395,7 +1392,7 @@ struct phx__link_set {
     const struct phx_key *keys;                /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */
     struct phx__hmac begun[PHX__LINK_KEYS];    /* of each key, or of the empty one: nothing hashed yet */
-    struct phx__link_greeting greeting;
+    uint8_t cluster_hash[8]; /* what each HELLO says of it */
     struct phx__tls_set *tls;                  /* NULL: no link has TLS */
     const struct phx_id *self;
     uint64_t incarnation;
@@ -2283,8 +2280,8 @@ PHX_PRIVATE void phx__detect_limits(struct phx__detect *d, const struct phx_dete
 PHX_PRIVATE void phx__detect_busy(struct phx__detect *d, uint64_t us);
 /* A step begins: before any other of these functions, and before timers are taken. Notices own stalls. */
 PHX_PRIVATE void phx__detect_step(struct phx__detect *d, uint64_t now);
-/* A link is up or down. PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now);
+/* A link is up or down. quiet: both have PHX__FEATURE_QUIET. PHX_ENOMEM: nothing changed. */
+PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quiet, uint64_t now);
 PHX_PRIVATE void phx__detect_link_down(struct phx__detect *d, uint32_t node);
 /* For a heartbeat, which counts as sent: within which time we send again. */
 PHX_PRIVATE uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now);
@@ -2767,7 +2764,7 @@ struct phx__flow_rtt {
 
 struct phx__flow_path {
     uint8_t asks;   /* the question is to be emitted next */
-    uint8_t drains; /* nothing is emitted until all that is under way has been acknowledged */
+    uint8_t drains; /* nothing is emitted until all that is under way is acknowledged; 2: that was asked */
     uint64_t rewind_from; /* a reported gap is not answered before */
     uint64_t waited;      /* of rto, when rto_at was set */
 };
@@ -9496,7 +9493,7 @@ PHX__COLD void phx__link_hello_cluster(struct phx__link_set *s, const char *clus
     phx__sha_init(&h);
     phx__sha_add(&h, cluster, strlen(cluster));
     phx__sha_end(&h, full);
-    memcpy(s->greeting.cluster, full, sizeof s->greeting.cluster);
+    memcpy(s->cluster_hash, full, sizeof s->cluster_hash);
     s->cluster = cluster;
 }
 
@@ -9529,11 +9526,11 @@ PHX__COLD static int hello_say_hello(struct phx__link_set *s, struct phx__link *
 {
     struct phx__hello h = { .magic = PHX__WIRE_MAGIC, .version_min = PHX__WIRE_VERSION, .id = *s->self,
                             .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation,
-                            .features = s->greeting.features };
+                            .features = l->said.features };
     struct phx__writer w;
     int err;
 
-    memcpy(h.cluster, s->greeting.cluster, sizeof h.cluster);
+    memcpy(h.cluster, s->cluster_hash, sizeof h.cluster);
     if ((err = s->ops->random(s->ctx, h.nonce, sizeof h.nonce)) != 0
         || (err = hello_put(s, l, PHX__HELLO, &h, &l->hello->hello, &w)) != 0)
         return err;
@@ -9551,7 +9548,7 @@ static void hello_put_macs(uint8_t *end, const struct phx__answer *a)
 PHX__COLD static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a = { .version = PHX__WIRE_VERSION, .id = *s->self, .incarnation = s->incarnation,
-                             .features = s->greeting.features, .observed = l->address };
+                             .features = l->said.features, .observed = l->address };
     struct phx__writer w;
     int err;
 
@@ -9606,7 +9603,7 @@ PHX__COLD static int hello_on_hello(struct phx__link_set *s, struct phx__link *l
         return err;
     if (h.version_min > PHX__WIRE_VERSION || h.version_max < PHX__WIRE_VERSION)
         return PHX_EVERSION;
-    if (memcmp(s->greeting.cluster, h.cluster, sizeof h.cluster) != 0)
+    if (memcmp(s->cluster_hash, h.cluster, sizeof h.cluster) != 0)
         return PHX_ECLUSTER;
     l->id = h.id;
     l->incarnation = h.incarnation;
@@ -12312,6 +12309,7 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 
 /* With less room a card that is larger than the room waits: so much each link has, whatever others leave. */
 #define ADVERT_ROOM_LARGE 262144u
+#define ADVERT_ROOM_UNASKED SIZE_MAX
 /* A retraction, which waits for no room, takes no larger card along than what fits: a goodbye's is small. */
 #define ADVERT_CARD_SMALL 4096u
 
@@ -12618,6 +12616,8 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
         int lost = d->hops == PHX__UNREACHABLE;
         if (!(d->flags & PHX__DEST_KNOWN) || (failed && *room == 0 && !lost) || !advert_needs(r, v, n))
             continue;
+        if (*room == ADVERT_ROOM_UNASKED)
+            *room = r->ops.room(r->ops.ctx, n->node);
         if (!lost && (*room == 0 || (size > *room && *room < ADVERT_ROOM_LARGE))) {
             n->from = failed ? n->from : v; /* the first one then */
             failed = 1;
@@ -12653,7 +12653,7 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
 {
     int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked && !r->rtt.telling, failed;
     uint32_t count = 0, from = n->from;
-    size_t room = r->ops.room(r->ops.ctx, n->node);
+    size_t room = n->dirty > 1 ? r->ops.room(r->ops.ctx, n->node) : ADVERT_ROOM_UNASKED;
     int full = room == 0 && n->dirty > 1;
 
     if (n->dirty && delegated)
@@ -13007,8 +13007,11 @@ int phx__route_advert_changed(struct phx__route *r, uint32_t *node)
 
 /* A step this much later is a stall, less is ordinary scheduling. Half of timeout_us counts if lower. */
 #define DETECT_LATE_US PHX__SECOND
-/* Both ends of a new link rely on this interval before a heartbeat announces another; WIRE.md says so. */
+/* Both ends of a new link rely on this interval before a heartbeat announces another; WIRE.md says so. In a
+ * crowd, if both say so, on the long one: else each link of a mesh carries a heartbeat both ways before there
+ * is anything to say, and routing sends one when its table is quiet. Monitors are told at once. */
 #define DETECT_FIRST_US (5 * PHX__SECOND)
+#define DETECT_QUIET_US (90 * PHX__SECOND)
 /* A new route takes a dial or two, one of which may have to wait a second for the other side. */
 #define DETECT_GRACE_US (10 * PHX__SECOND)
 /* While input waits: until the next look. */
@@ -13465,7 +13468,7 @@ PHX__COLD static struct phx__detect_link *detect_link_new(struct phx__detect *d,
     return l;
 }
 
-PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quiet, uint64_t now)
 {
     struct phx__detect_link *l;
 
@@ -13477,7 +13480,7 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t
     l->received_at = detect_waking(d, now);
     l->sent_at = detect_clock(d, now);
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
-    l->announced_us = l->promised_us = DETECT_FIRST_US;
+    l->announced_us = l->promised_us = quiet ? DETECT_QUIET_US : DETECT_FIRST_US;
     /* One step of reservoir sampling, for the newest link. */
     if (d->monitors >= d->limits.monitors
         && phx__rnd_below(d->rnd, d->link_count) < d->limits.monitors) {
@@ -13487,7 +13490,7 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t
     detect_fill_monitors(d);
     l->beat_now |= d->slow > l->promised_us;
     detect_set_timer(d, l, now);
-    if (d->limits.interval_us > DETECT_FIRST_US) { /* told at once: this host may now compute for so long */
+    if (d->limits.interval_us > l->promised_us) { /* told at once: this host may now compute for so long */
         l->beat_now = 1;
         phx__timer_set(d->timers, l->timer, d->last_step);
     }
@@ -17904,8 +17907,10 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
         return;
     moves = nbr != peer->nbr || generation != peer->generation;
     /* What is in a stream that still leads there need not be sent again, and nothing may overtake it. */
-    o->path.drains = moves && o->sent > o->base
-                && p->ops.leads(p->ops.ctx, peer->node, peer->nbr, peer->generation);
+    if (!moves || o->sent == o->base || !p->ops.leads(p->ops.ctx, peer->node, peer->nbr, peer->generation))
+        o->path.drains = 0;
+    else
+        o->path.drains = PHX__MAX(o->path.drains, 1);
     if (moves && !o->path.drains) {
         peer->nbr = nbr;
         peer->generation = generation;
@@ -18501,13 +18506,13 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing. Where a better one waits, it is taken instead of asking. */
+        /* Without a route silence means nothing. A better one is taken if there is no answer, either. */
         if (peer->routed && o->sent > o->base) {
             uint64_t usual = PHX__MIN(p->usual_rtt, p->pending.count * SCHED_RTT_EACH);
             phx__post_flow_silent(o, usual, *p->ops.now >= p->asked_at + SCHED_ASK_EVERY, *p->ops.now);
             p->asked_at = o->path.asks ? *p->ops.now : p->asked_at;
         }
-        if (peer->routed && o->path.drains && o->path.asks)
+        if (peer->routed && o->path.drains && o->path.asks && ++o->path.drains > 2)
             phx__post_flow_rewind(o);
         phx__post_sched_route(p, peer->node);
     }
@@ -23486,6 +23491,8 @@ PHX__COLD static int links_open(phx *p, int handle, int dialer, int secure, enum
     if (err == 0) {
         l->dialer = (uint8_t)dialer;
         l->secure = (uint8_t)secure;
+        l->said.features = (p->route.rtt.on ? PHX__FEATURE_RTT : 0)
+                           | (p->route.known > PHX__ROUTE_CROWD ? PHX__FEATURE_QUIET : 0);
         if ((err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) == 0)
             return 0;
         phx__map_del(&p->links.handles, (uint64_t)handle);
@@ -24128,7 +24135,7 @@ PHX__COLD static int links_route_up(phx *p, const struct phx__link *l)
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t has = l->heard.have != 0 && l->heard.have == links_card_mark(self) ? self->card_version : 0;
     struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has,
-                                  (l->heard.features & p->set.greeting.features & PHX__FEATURE_RTT) != 0 };
+                                  (l->heard.features & l->said.features & PHX__FEATURE_RTT) != 0 };
 
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }
@@ -24167,7 +24174,7 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
     struct phx__detect_trouble *past;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
-    int err;
+    int quiet = (l->heard.features & l->said.features & PHX__FEATURE_QUIET) != 0, err;
 
     links_authenticated(p, l);
     phx__node_dead_make_room(p, &l->id);
@@ -24182,7 +24189,7 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
     if ((past = phx__node_history(p, l->peer)) != NULL && phx__node_rest_until(p, l->peer) != 0)
         past->rests++;
     if ((err = links_route_up(p, l)) == 0
-        && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
+        && (err = phx__detect_link_up(&p->detect, l->peer, quiet, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
         l->generation = ++p->links.generation;
         p->peers.at[l->peer].link = l->slot;
@@ -24831,7 +24838,6 @@ PHX__COLD static int wiring_open_rooms(phx *p)
                           c->incarnation, &route);
     p->route.relay = c->relay;
     if (err == 0 && c->rtt_metric) {
-        p->set.greeting.features = PHX__FEATURE_RTT;
         p->route.rtt.on = 1;
         phx__route_plan(&p->route, p->now);
     }

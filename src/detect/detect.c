@@ -73,8 +73,11 @@
 
 /* A step this much later is a stall, less is ordinary scheduling. Half of timeout_us counts if lower. */
 #define DETECT_LATE_US PHX__SECOND
-/* Both ends of a new link rely on this interval before a heartbeat announces another; WIRE.md says so. */
+/* Both ends of a new link rely on this interval before a heartbeat announces another; WIRE.md says so. In a
+ * crowd, if both say so, on the long one: else each link of a mesh carries a heartbeat both ways before there
+ * is anything to say, and routing sends one when its table is quiet. Monitors are told at once. */
 #define DETECT_FIRST_US (5 * PHX__SECOND)
+#define DETECT_QUIET_US (90 * PHX__SECOND)
 /* A new route takes a dial or two, one of which may have to wait a second for the other side. */
 #define DETECT_GRACE_US (10 * PHX__SECOND)
 /* While input waits: until the next look. */
@@ -531,7 +534,7 @@ PHX__COLD static struct phx__detect_link *detect_link_new(struct phx__detect *d,
     return l;
 }
 
-PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now)
+PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quiet, uint64_t now)
 {
     struct phx__detect_link *l;
 
@@ -543,7 +546,7 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t
     l->received_at = detect_waking(d, now);
     l->sent_at = detect_clock(d, now);
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
-    l->announced_us = l->promised_us = DETECT_FIRST_US;
+    l->announced_us = l->promised_us = quiet ? DETECT_QUIET_US : DETECT_FIRST_US;
     /* One step of reservoir sampling, for the newest link. */
     if (d->monitors >= d->limits.monitors
         && phx__rnd_below(d->rnd, d->link_count) < d->limits.monitors) {
@@ -553,7 +556,7 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t
     detect_fill_monitors(d);
     l->beat_now |= d->slow > l->promised_us;
     detect_set_timer(d, l, now);
-    if (d->limits.interval_us > DETECT_FIRST_US) { /* told at once: this host may now compute for so long */
+    if (d->limits.interval_us > l->promised_us) { /* told at once: this host may now compute for so long */
         l->beat_now = 1;
         phx__timer_set(d->timers, l->timer, d->last_step);
     }

@@ -96,8 +96,8 @@ PHX_PRIVATE void phx__detect_limits(struct phx__detect *d, const struct phx_dete
 PHX_PRIVATE void phx__detect_busy(struct phx__detect *d, uint64_t us);
 /* A step begins: before any other of these functions, and before timers are taken. Notices own stalls. */
 PHX_PRIVATE void phx__detect_step(struct phx__detect *d, uint64_t now);
-/* A link is up or down. PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, uint64_t now);
+/* A link is up or down. quiet: both have PHX__FEATURE_QUIET. PHX_ENOMEM: nothing changed. */
+PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quiet, uint64_t now);
 PHX_PRIVATE void phx__detect_link_down(struct phx__detect *d, uint32_t node);
 /* For a heartbeat, which counts as sent: within which time we send again. */
 PHX_PRIVATE uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now);

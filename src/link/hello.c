@@ -73,7 +73,7 @@ PHX__COLD void phx__link_hello_cluster(struct phx__link_set *s, const char *clus
     phx__sha_init(&h);
     phx__sha_add(&h, cluster, strlen(cluster));
     phx__sha_end(&h, full);
-    memcpy(s->greeting.cluster, full, sizeof s->greeting.cluster);
+    memcpy(s->cluster_hash, full, sizeof s->cluster_hash);
     s->cluster = cluster;
 }
 
@@ -106,11 +106,11 @@ PHX__COLD static int hello_say_hello(struct phx__link_set *s, struct phx__link *
 {
     struct phx__hello h = { .magic = PHX__WIRE_MAGIC, .version_min = PHX__WIRE_VERSION, .id = *s->self,
                             .version_max = PHX__WIRE_VERSION, .incarnation = s->incarnation,
-                            .features = s->greeting.features };
+                            .features = l->said.features };
     struct phx__writer w;
     int err;
 
-    memcpy(h.cluster, s->greeting.cluster, sizeof h.cluster);
+    memcpy(h.cluster, s->cluster_hash, sizeof h.cluster);
     if ((err = s->ops->random(s->ctx, h.nonce, sizeof h.nonce)) != 0
         || (err = hello_put(s, l, PHX__HELLO, &h, &l->hello->hello, &w)) != 0)
         return err;
@@ -128,7 +128,7 @@ static void hello_put_macs(uint8_t *end, const struct phx__answer *a)
 PHX__COLD static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a = { .version = PHX__WIRE_VERSION, .id = *s->self, .incarnation = s->incarnation,
-                             .features = s->greeting.features, .observed = l->address };
+                             .features = l->said.features, .observed = l->address };
     struct phx__writer w;
     int err;
 
@@ -183,7 +183,7 @@ PHX__COLD static int hello_on_hello(struct phx__link_set *s, struct phx__link *l
         return err;
     if (h.version_min > PHX__WIRE_VERSION || h.version_max < PHX__WIRE_VERSION)
         return PHX_EVERSION;
-    if (memcmp(s->greeting.cluster, h.cluster, sizeof h.cluster) != 0)
+    if (memcmp(s->cluster_hash, h.cluster, sizeof h.cluster) != 0)
         return PHX_ECLUSTER;
     l->id = h.id;
     l->incarnation = h.incarnation;

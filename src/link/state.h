@@ -150,11 +150,6 @@ struct phx__link_resumed {
     uint32_t size;
 };
 
-struct phx__link_greeting { /* what each HELLO says of the cluster, and of this node */
-    uint8_t cluster[8];
-    uint32_t features;
-};
-
 struct phx__link_set {
     struct phx__mem *mem;
     struct phx_os *os;
@@ -165,7 +160,7 @@ struct phx__link_set {
     const struct phx_key *keys;                /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */
     struct phx__hmac begun[PHX__LINK_KEYS];    /* of each key, or of the empty one: nothing hashed yet */
-    struct phx__link_greeting greeting;
+    uint8_t cluster_hash[8]; /* what each HELLO says of it */
     struct phx__tls_set *tls;                  /* NULL: no link has TLS */
     const struct phx_id *self;
     uint64_t incarnation;

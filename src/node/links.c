@@ -69,6 +69,8 @@ PHX__COLD static int links_open(phx *p, int handle, int dialer, int secure, enum
     if (err == 0) {
         l->dialer = (uint8_t)dialer;
         l->secure = (uint8_t)secure;
+        l->said.features = (p->route.rtt.on ? PHX__FEATURE_RTT : 0)
+                           | (p->route.known > PHX__ROUTE_CROWD ? PHX__FEATURE_QUIET : 0);
         if ((err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) == 0)
             return 0;
         phx__map_del(&p->links.handles, (uint64_t)handle);
@@ -711,7 +713,7 @@ PHX__COLD static int links_route_up(phx *p, const struct phx__link *l)
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
     uint32_t has = l->heard.have != 0 && l->heard.have == links_card_mark(self) ? self->card_version : 0;
     struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has,
-                                  (l->heard.features & p->set.greeting.features & PHX__FEATURE_RTT) != 0 };
+                                  (l->heard.features & l->said.features & PHX__FEATURE_RTT) != 0 };
 
     return phx__route_up(&p->route, l->peer, &h, p->now);
 }
@@ -750,7 +752,7 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
     struct phx__detect_trouble *past;
     struct phx__link *old;
     uint32_t attempt = l->attempt;
-    int err;
+    int quiet = (l->heard.features & l->said.features & PHX__FEATURE_QUIET) != 0, err;
 
     links_authenticated(p, l);
     phx__node_dead_make_room(p, &l->id);
@@ -765,7 +767,7 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
     if ((past = phx__node_history(p, l->peer)) != NULL && phx__node_rest_until(p, l->peer) != 0)
         past->rests++;
     if ((err = links_route_up(p, l)) == 0
-        && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
+        && (err = phx__detect_link_up(&p->detect, l->peer, quiet, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
         l->generation = ++p->links.generation;
         p->peers.at[l->peer].link = l->slot;

@@ -421,7 +421,6 @@ PHX__COLD static int wiring_open_rooms(phx *p)
                           c->incarnation, &route);
     p->route.relay = c->relay;
     if (err == 0 && c->rtt_metric) {
-        p->set.greeting.features = PHX__FEATURE_RTT;
         p->route.rtt.on = 1;
         phx__route_plan(&p->route, p->now);
     }

@@ -71,7 +71,7 @@ struct phx__flow_rtt {
 
 struct phx__flow_path {
     uint8_t asks;   /* the question is to be emitted next */
-    uint8_t drains; /* nothing is emitted until all that is under way has been acknowledged */
+    uint8_t drains; /* nothing is emitted until all that is under way is acknowledged; 2: that was asked */
     uint64_t rewind_from; /* a reported gap is not answered before */
     uint64_t waited;      /* of rto, when rto_at was set */
 };

@@ -170,8 +170,10 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
         return;
     moves = nbr != peer->nbr || generation != peer->generation;
     /* What is in a stream that still leads there need not be sent again, and nothing may overtake it. */
-    o->path.drains = moves && o->sent > o->base
-                && p->ops.leads(p->ops.ctx, peer->node, peer->nbr, peer->generation);
+    if (!moves || o->sent == o->base || !p->ops.leads(p->ops.ctx, peer->node, peer->nbr, peer->generation))
+        o->path.drains = 0;
+    else
+        o->path.drains = PHX__MAX(o->path.drains, 1);
     if (moves && !o->path.drains) {
         peer->nbr = nbr;
         peer->generation = generation;
@@ -767,13 +769,13 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing. Where a better one waits, it is taken instead of asking. */
+        /* Without a route silence means nothing. A better one is taken if there is no answer, either. */
         if (peer->routed && o->sent > o->base) {
             uint64_t usual = PHX__MIN(p->usual_rtt, p->pending.count * SCHED_RTT_EACH);
             phx__post_flow_silent(o, usual, *p->ops.now >= p->asked_at + SCHED_ASK_EVERY, *p->ops.now);
             p->asked_at = o->path.asks ? *p->ops.now : p->asked_at;
         }
-        if (peer->routed && o->path.drains && o->path.asks)
+        if (peer->routed && o->path.drains && o->path.asks && ++o->path.drains > 2)
             phx__post_flow_rewind(o);
         phx__post_sched_route(p, peer->node);
     }

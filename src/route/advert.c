@@ -32,6 +32,7 @@
 
 /* With less room a card that is larger than the room waits: so much each link has, whatever others leave. */
 #define ADVERT_ROOM_LARGE 262144u
+#define ADVERT_ROOM_UNASKED SIZE_MAX
 /* A retraction, which waits for no room, takes no larger card along than what fits: a goodbye's is small. */
 #define ADVERT_CARD_SMALL 4096u
 
@@ -338,6 +339,8 @@ static int advert_collect(struct phx__route *r, struct phx__route_nbr *n, const 
         int lost = d->hops == PHX__UNREACHABLE;
         if (!(d->flags & PHX__DEST_KNOWN) || (failed && *room == 0 && !lost) || !advert_needs(r, v, n))
             continue;
+        if (*room == ADVERT_ROOM_UNASKED)
+            *room = r->ops.room(r->ops.ctx, n->node);
         if (!lost && (*room == 0 || (size > *room && *room < ADVERT_ROOM_LARGE))) {
             n->from = failed ? n->from : v; /* the first one then */
             failed = 1;
@@ -373,7 +376,7 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
 {
     int delegated = r->delegate != PHX__NONE && n->dirty < 2 && !n->relinked && !r->rtt.telling, failed;
     uint32_t count = 0, from = n->from;
-    size_t room = r->ops.room(r->ops.ctx, n->node);
+    size_t room = n->dirty > 1 ? r->ops.room(r->ops.ctx, n->node) : ADVERT_ROOM_UNASKED;
     int full = room == 0 && n->dirty > 1;
 
     if (n->dirty && delegated)

@@ -9,7 +9,9 @@
 #define PHX__MAC 32
 
 #define PHX__PADDED 1u /* frame flag of HELLO and ANSWER: PHX__PAD zeros at the end */
-#define PHX__FEATURE_RTT 1u /* in HELLO and ANSWER: entries may come with round trip times */
+/* In HELLO and ANSWER: entries may come with round trip times; the first heartbeat comes within 90 s. */
+#define PHX__FEATURE_RTT 1u
+#define PHX__FEATURE_QUIET 2u
 struct phx__hello {
     uint32_t magic;
     uint16_t version_min, version_max;

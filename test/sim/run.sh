@@ -349,6 +349,7 @@ world() {
 
 routing() {
     sim SCENARIO=cold_start NODES=64
+    sim SCENARIO=cold_start NODES=320
     sim SCENARIO=cut48 NODES=48
     sim SCENARIO=gateway_death NODES=48
     sim SCENARIO=deaths NODES=24 EVERY=1000000

@@ -53,7 +53,7 @@ static void rig_heartbeat(phx *ctx, uint32_t node, int ask)
 
     rig_note(r, ask ? 'a' : 'b', node, r->grows == 3 ? 0 : phx__detect_announce(&r->d, node, r->now));
     if (r->grows == 1)
-        check(phx__detect_link_up(&r->d, 100, r->now) == 0, "a link while another beats");
+        check(phx__detect_link_up(&r->d, 100, 0, r->now) == 0, "a link while another beats");
     if (r->grows == 2)
         phx__detect_link_down(&r->d, node);
 }

@@ -189,7 +189,7 @@ static inline uint32_t known_neighbour(struct known *k, uint32_t i)
 
     check(phx__id_add(&k->p->ids, &id, &node) == 0 && phx__node_peer(k->p, node) == 0
               && phx__dial_up(&k->p->dial, node, PHX__NONE) == 0
-              && phx__detect_link_up(&k->p->detect, node, k->now) == 0
+              && phx__detect_link_up(&k->p->detect, node, 0, k->now) == 0
               && phx__route_up(&k->p->route, node, &h, k->now) == 0,
           "a neighbour");
     return node;

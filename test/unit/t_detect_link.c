@@ -11,7 +11,7 @@ static void test_heartbeats(void)
 
     rig_init(&r);
     begin = r.now;
-    ok(phx__detect_link_up(&r.d, 3, begin) == 0, "a link");
+    ok(phx__detect_link_up(&r.d, 3, 0, begin) == 0, "a link");
     ok(phx__timer_next(&r.timers) == begin + BEAT, "the first thing due is our own heartbeat");
     for (i = 1; i <= 40; i++) {
         rig_run(&r, begin + i * SECOND);
@@ -51,7 +51,7 @@ static void test_silence(void)
         uint64_t begin;
         const struct event *e;
         rig_init(&r);
-        phx__detect_link_up(&r.d, 1, r.now);
+        phx__detect_link_up(&r.d, 1, 0, r.now);
         rig_run(&r, r.now + 2 * SECOND);
         begin = r.now;
         phx__detect_heartbeat(&r.d, 1, table[i].next, 0, 0, begin);
@@ -75,7 +75,7 @@ static void test_announcements(void)
 
     rig_init(&r);
     begin = r.now;
-    phx__detect_link_up(&r.d, 1, begin);
+    phx__detect_link_up(&r.d, 1, 0, begin);
     phx__detect_heartbeat(&r.d, 1, 60 * SECOND, 0, 0, begin);
     rig_run(&r, begin + 30 * SECOND);
     phx__detect_received(&r.d, 1, r.now);
@@ -97,21 +97,52 @@ static void test_first_announcement(void)
 
     rig_init(&r);
     phx__detect_limits(&r.d, &limits);
-    phx__detect_link_up(&r.d, 1, r.now);
-    phx__detect_link_up(&r.d, 2, r.now);
-    phx__detect_link_up(&r.d, 3, r.now);
+    phx__detect_link_up(&r.d, 1, 0, r.now);
+    phx__detect_link_up(&r.d, 2, 0, r.now);
+    phx__detect_link_up(&r.d, 3, 0, r.now);
     rig_step(&r, r.now);
     ok(rig_events(&r, 'b') == 0, "five seconds are what is promised anyway");
     limits.interval_us = limits.insurance_us = 86400 * SECOND;
     phx__detect_limits(&r.d, &limits);
     rig_step(&r, r.now);
     r.count = 0;
-    phx__detect_link_up(&r.d, 4, r.now);
+    phx__detect_link_up(&r.d, 4, 0, r.now);
     rig_step(&r, r.now);
     ok(rig_events(&r, 'b') == 1 && rig_last(&r, 'b')->node == 4
        && rig_last(&r, 'b')->value == 86400 * SECOND, "a day is announced at once");
     rig_step(&r, r.now);
     ok(rig_events(&r, 'b') == 1, "once");
+    rig_free(&r);
+}
+
+static void test_quiet(void)
+{
+    /* Goal: on links of a crowd only monitors hear of us soon, and at once; others wait as long as the wire says. Method: 40 quiet links that nobody speaks on. */
+    struct phx_detector limits = { 2, BEAT, 200 * SECOND, TIMEOUT, BROKEN };
+    struct rig r;
+    uint64_t begin;
+    uint32_t node;
+
+    rig_init(&r);
+    phx__detect_limits(&r.d, &limits);
+    begin = r.now;
+    for (node = 1; node < NODES; node++)
+        check(phx__detect_link_up(&r.d, node, 1, begin) == 0, "a link");
+    rig_step(&r, begin);
+    ok(rig_events(&r, 'b') == 2 && phx__detect_is_monitor(&r.d, rig_last(&r, 'b')->node)
+           && rig_last(&r, 'b')->value == BEAT, "the monitors are told at once");
+    while (r.now < begin + 90 * SECOND - 1) {
+        rig_run(&r, PHX__MIN(r.now + SECOND, begin + 90 * SECOND - 1));
+        for (node = 2; node < NODES; node++)
+            phx__detect_received(&r.d, node, r.now);
+    }
+    ok(rig_events(&r, 'b') == 2 + 2 * 17 && rig_events(&r, 'x') == 0, "nobody else is, for 90 s");
+    rig_run(&r, begin + 90 * SECOND);
+    ok(rig_events(&r, 'b') == 2 + 2 * 18 + NODES - 3, "then all are");
+    rig_run(&r, begin + 90 * SECOND + TIMEOUT - 1);
+    ok(rig_events(&r, 'x') == 0, "so long may all be silent");
+    rig_run(&r, begin + 90 * SECOND + TIMEOUT);
+    ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->node == 1, "and no longer");
     rig_free(&r);
 }
 
@@ -124,7 +155,7 @@ static void test_shorter_announcement(void)
 
     rig_init(&r);
     begin = r.now;
-    phx__detect_link_up(&r.d, 1, begin);
+    phx__detect_link_up(&r.d, 1, 0, begin);
     phx__detect_heartbeat(&r.d, 1, 60 * SECOND, 0, 0, begin);
     rig_run(&r, begin + BEAT + SECOND / 2);
     phx__detect_heartbeat(&r.d, 1, 1, 0, 0, r.now);
@@ -140,7 +171,7 @@ static void test_heartbeat_changes_links(void)
     struct rig r;
 
     rig_init(&r);
-    phx__detect_link_up(&r.d, 1, r.now);
+    phx__detect_link_up(&r.d, 1, 0, r.now);
     r.grows = 1;
     rig_run(&r, r.now + BEAT);
     ok(rig_events(&r, 'b') == 1 && r.d.at[100].link != 0, "the array moved");
@@ -161,7 +192,7 @@ static void test_owner_keeps_link(void)
 
     rig_init(&r);
     r.drops = 0;
-    phx__detect_link_up(&r.d, 1, r.now);
+    phx__detect_link_up(&r.d, 1, 0, r.now);
     rig_run(&r, r.now + BEAT + TIMEOUT + 10 * BEAT);
     ok(rig_events(&r, 'x') == 11, "told every heartbeat: %u", rig_events(&r, 'x'));
     rig_free(&r);
@@ -177,7 +208,7 @@ static void test_lazy_timers(void)
 
     rig_init(&r);
     begin = r.now;
-    phx__detect_link_up(&r.d, 1, begin);
+    phx__detect_link_up(&r.d, 1, 0, begin);
     order = r.timers.order;
     for (i = 0; i < 1000000; i++) {
         if (i % 1000 == 0)
@@ -199,7 +230,7 @@ static void test_many_links(void)
 
     rig_init(&r);
     for (node = 0; node < NODES; node++)
-        phx__detect_link_up(&r.d, node, r.now + node * MS);
+        phx__detect_link_up(&r.d, node, 0, r.now + node * MS);
     for (round = 0; round < 6; round++) {
         rig_run(&r, r.now + 3 * SECOND);
         for (node = 0; node < NODES; node += 2)
@@ -225,11 +256,11 @@ static void test_link_in_use(void)
     int i;
 
     rig_init_monitors(&r, 1);
-    phx__detect_link_up(&r.d, 1, r.now); /* the monitor */
-    phx__detect_link_up(&r.d, 2, r.now);
+    phx__detect_link_up(&r.d, 1, 0, r.now); /* the monitor */
+    phx__detect_link_up(&r.d, 2, 0, r.now);
     if (phx__detect_is_monitor(&r.d, 2)) { /* as it may have been drawn */
         phx__detect_link_down(&r.d, 2);
-        phx__detect_link_up(&r.d, 2, r.now);
+        phx__detect_link_up(&r.d, 2, 0, r.now);
     }
     phx__detect_heartbeat(&r.d, 1, 900 * SECOND, 0, 0, r.now);
     phx__detect_heartbeat(&r.d, 2, 900 * SECOND, 0, 0, r.now);
@@ -283,7 +314,7 @@ static void test_monitors(void)
 
     rig_init_monitors(&r, 3);
     for (node = 0; node < 10; node++) {
-        phx__detect_link_up(&r.d, node, r.now);
+        phx__detect_link_up(&r.d, node, 0, r.now);
         check(rig_monitors(&r) == (node < 2 ? node + 1 : 3), "never more than there are, or wanted");
         phx__detect_heartbeat(&r.d, node, 600 * SECOND, 0, 0, r.now);
     }
@@ -324,9 +355,9 @@ static void test_fair_choice(void)
         rig_init_monitors(&r, 2);
         phx__rnd_seed(&r.rnd, i, 7);
         for (node = 0; node < 10; node++)
-            phx__detect_link_up(&r.d, node, r.now);
+            phx__detect_link_up(&r.d, node, 0, r.now);
         phx__detect_link_down(&r.d, 3);
-        phx__detect_link_up(&r.d, 3, r.now);
+        phx__detect_link_up(&r.d, 3, 0, r.now);
         for (node = 0; node < 10; node++)
             count[node] += (uint32_t)phx__detect_is_monitor(&r.d, node);
         rig_free(&r);
@@ -347,7 +378,7 @@ static void test_busy(void)
 
     rig_init_monitors(&r, 1);
     for (node = 0; node < 3; node++)
-        phx__detect_link_up(&r.d, node, r.now);
+        phx__detect_link_up(&r.d, node, 0, r.now);
     phx__detect_busy(&r.d, 60 * SECOND);
     ok(rig_events(&r, 'b') == 3 && rig_last(&r, 'b')->value == 60 * SECOND + BEAT, "all are told");
     rig_step(&r, r.now + 60 * SECOND);
@@ -361,7 +392,7 @@ static void test_busy(void)
         node = rig_first(&r, 1);
         phx__detect_link_down(&r.d, node);
         chosen += phx__detect_is_monitor(&r.d, busy);
-        phx__detect_link_up(&r.d, node, r.now);
+        phx__detect_link_up(&r.d, node, 0, r.now);
     }
     ok(chosen == 0, "nor is it picked while there is another, promise 52: %u", chosen);
     phx__detect_link_down(&r.d, rig_first(&r, 0) == busy ? rig_first(&r, 1) : rig_first(&r, 0));
@@ -379,9 +410,9 @@ static void test_busy_monitor_goes(void)
     for (seed = 0; seed < 50; seed++) {
         rig_init_monitors(&r, 1);
         phx__rnd_seed(&r.rnd, seed, 5);
-        phx__detect_link_up(&r.d, 0, r.now);
+        phx__detect_link_up(&r.d, 0, 0, r.now);
         phx__detect_heartbeat(&r.d, 0, 60 * SECOND, 1, 0, r.now);
-        phx__detect_link_up(&r.d, 1, r.now);
+        phx__detect_link_up(&r.d, 1, 0, r.now);
         taken += (uint32_t)phx__detect_is_monitor(&r.d, 1);
         bad += rig_monitors(&r) != 1;
         rig_free(&r);
@@ -395,7 +426,7 @@ static void test_saved(void)
     struct rig r;
 
     rig_init_monitors(&r, 1);
-    phx__detect_link_up(&r.d, 0, r.now);
+    phx__detect_link_up(&r.d, 0, 0, r.now);
     check(phx__detect_is_monitor(&r.d, 0), "a monitor");
     for (uint64_t end = r.now + INSURANCE + 100 * BEAT; r.now < end;) {
         phx__detect_sent(&r.d, 0, r.now);
@@ -413,7 +444,7 @@ static void test_full(void)
     uint64_t end;
 
     rig_init_monitors(&r, 1);
-    phx__detect_link_up(&r.d, 0, r.now);
+    phx__detect_link_up(&r.d, 0, 0, r.now);
     rig_step(&r, r.now);
     r.grows = 3;
     r.count = 0;
@@ -433,8 +464,8 @@ static void test_all_busy(void)
     int i;
 
     rig_init_monitors(&r, 2);
-    phx__detect_link_up(&r.d, 0, r.now);
-    phx__detect_link_up(&r.d, 1, r.now);
+    phx__detect_link_up(&r.d, 0, 0, r.now);
+    phx__detect_link_up(&r.d, 1, 0, r.now);
     r.d.stalls_at = r.now;
     r.d.stalls[0] = BEAT;
     r.d.slow = 1; /* the next step announces what follows from that stall */
@@ -460,7 +491,7 @@ static void test_used_while_busy(void)
 
     for (back = 0; back < 2; back++) {
         rig_init_monitors(&r, 1);
-        phx__detect_link_up(&r.d, 1, r.now);
+        phx__detect_link_up(&r.d, 1, 0, r.now);
         begin = r.now;
         phx__detect_heartbeat(&r.d, 1, 60 * SECOND, 1, 0, begin);
         phx__detect_used(&r.d, 1, begin + 1);
@@ -482,7 +513,7 @@ static void test_links_and_states(void)
     struct rig r;
 
     rig_init(&r);
-    phx__detect_link_up(&r.d, 1, r.now);
+    phx__detect_link_up(&r.d, 1, 0, r.now);
     phx__detect_reachable(&r.d, 1, 1, 0, r.now);
     phx__detect_link_down(&r.d, 1);
     ok(phx__detect_state(&r.d, 1, NULL) == PHX_NODE_OK, "a lost link is no lost node");
@@ -496,7 +527,7 @@ static void test_links_and_states(void)
     phx__detect_due(&r.d, PHX__TIMER_DETECT_LINK, 30, r.now);
     phx__detect_due(&r.d, PHX__TIMER_DETECT_NODE, 1, r.now);
     ok(phx__timer_next(&r.timers) == UINT64_MAX && r.count == 1, "late calls do nothing");
-    phx__detect_link_up(&r.d, 1, r.now);
+    phx__detect_link_up(&r.d, 1, 0, r.now);
     phx__detect_reachable(&r.d, 1, 0, 0, r.now);
     phx__detect_forget(&r.d, 1);
     ok(phx__timer_next(&r.timers) == UINT64_MAX && phx__detect_state(&r.d, 1, NULL) == 0,
@@ -511,7 +542,7 @@ static void run_without_memory(struct rig *r)
     uint32_t node;
 
     for (node = 0; node < NODES; node++) {
-        int up = phx__detect_link_up(&r->d, node, r->now);
+        int up = phx__detect_link_up(&r->d, node, 0, r->now);
         int known = phx__detect_reachable(&r->d, node, 1, 0, r->now);
         check((up == 0 || up == PHX_ENOMEM) && (known == 0 || known == PHX_ENOMEM), "says so");
         check(phx__detect_state(&r->d, node, NULL) == (known == 0 ? PHX_NODE_OK : 0),
@@ -554,7 +585,7 @@ static void test_no_link(void)
     struct rig r;
 
     rig_init(&r);
-    phx__detect_link_up(&r.d, 1, r.now);
+    phx__detect_link_up(&r.d, 1, 0, r.now);
     r.count = 0;
     ok(phx__detect_announce(&r.d, 2, r.now) == r.d.limits.interval_us && !phx__detect_is_monitor(&r.d, 2),
        "what would be announced is the usual interval");
@@ -570,6 +601,7 @@ int main(void)
     test_silence();
     test_announcements();
     test_first_announcement();
+    test_quiet();
     test_shorter_announcement();
     test_heartbeat_changes_links();
     test_owner_keeps_link();

@@ -108,7 +108,7 @@ static void test_suspicion(void)
     rig_init(&r);
     begin = r.now;
     phx__detect_reachable(&r.d, 1, 1, 0, begin);
-    phx__detect_link_up(&r.d, 1, begin);
+    phx__detect_link_up(&r.d, 1, 0, begin);
     rig_run(&r, begin + BEAT + TIMEOUT / 2 - 1);
     ok(rig_events(&r, 'S') == 0 && rig_events(&r, 'r') == 0, "not before");
     rig_run(&r, begin + BEAT + TIMEOUT / 2);
@@ -161,7 +161,7 @@ static void test_rumour(void)
     ok(phx__detect_rumour(&r.d, 7, 3, r.now) == 0, "about an unknown node");
     for (node = 0; node < 3; node++) {
         phx__detect_reachable(&r.d, node, 1, 0, r.now);
-        phx__detect_link_up(&r.d, node, r.now);
+        phx__detect_link_up(&r.d, node, 0, r.now);
         phx__detect_heartbeat(&r.d, node, INSURANCE, node == 2, 0, r.now);
     }
     phx__detect_reachable(&r.d, 3, 1, 0, r.now);
@@ -198,7 +198,7 @@ static void test_rumour_waited(void)
     rig_init_monitors(&r, 2);
     for (node = 0; node < 2; node++) {
         phx__detect_reachable(&r.d, node, 1, 0, r.now);
-        phx__detect_link_up(&r.d, node, r.now);
+        phx__detect_link_up(&r.d, node, 0, r.now);
     }
     rig_run(&r, r.now + SECOND);
     woke = r.now += 10 * SECOND;
@@ -269,7 +269,7 @@ static void test_stall(void)
     for (i = 0; i < PHX__COUNT(stalls); i++) {
         rig_init(&r);
         for (node = 0; node < 10; node++)
-            phx__detect_link_up(&r.d, node, r.now);
+            phx__detect_link_up(&r.d, node, 0, r.now);
         rig_run(&r, r.now + 2 * SECOND);
         rig_step(&r, r.now);
         for (node = 0; node < 10; node++)
@@ -325,7 +325,7 @@ static void test_starved(void)
 
     rig_init_monitors(&r, 1);
     for (node = 1; node < 10; node++)
-        phx__detect_link_up(&r.d, node, r.now);
+        phx__detect_link_up(&r.d, node, 0, r.now);
     starve(&r, 1);
     ok(r.d.slow == 19 * SECOND && rig_events(&r, 'x') == 0, "twice the stall is announced");
     for (node = 1, i = 0; node < 10; node++)
@@ -349,7 +349,7 @@ static void test_starved(void)
         late += r.now - said[node] > 19 * SECOND;
     ok(late == 0, "in two minutes all have heard what was announced to them in time");
     r.count = 0;
-    phx__detect_link_up(&r.d, 20, r.now);
+    phx__detect_link_up(&r.d, 20, 0, r.now);
     phx__detect_heartbeat(&r.d, 20, 0, 1, 0, r.now);
     rig_step(&r, r.now);
     ok(rig_events(&r, 'b') > 0 && phx__detect_link_of(&r.d, 20)->promised_us == 19 * SECOND,
@@ -376,14 +376,14 @@ static void test_sleep(void)
 
     rig_init(&r);
     begin = r.now;
-    phx__detect_link_up(&r.d, 1, begin);
+    phx__detect_link_up(&r.d, 1, 0, begin);
     rig_run(&r, begin + 60 * SECOND);
     ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->at == begin + BEAT + TIMEOUT && r.d.stalled == 0,
        "the silent is found in time");
     rig_free(&r);
     rig_init(&r);
     begin = r.now;
-    phx__detect_link_up(&r.d, 1, begin);
+    phx__detect_link_up(&r.d, 1, 0, begin);
     while (r.now < begin + 60 * SECOND)
         rig_step(&r, r.now + 700 * MS);
     ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->at < begin + BEAT + TIMEOUT + SECOND
@@ -391,7 +391,7 @@ static void test_sleep(void)
        "also by a host that steps every 700 ms");
     rig_free(&r);
     rig_init(&r);
-    phx__detect_link_up(&r.d, 1, r.now);
+    phx__detect_link_up(&r.d, 1, 0, r.now);
     phx__detect_step(&r.d, r.now + BEAT + 900 * MS);
     phx__detect_step(&r.d, r.now + BEAT + 1800 * MS);
     phx__detect_step(&r.d, r.now + BEAT + 2700 * MS);
@@ -408,7 +408,7 @@ static void test_short_timeouts(void)
 
     rig_init(&r);
     phx__detect_limits(&r.d, &limits);
-    phx__detect_link_up(&r.d, 1, r.now);
+    phx__detect_link_up(&r.d, 1, 0, r.now);
     phx__detect_heartbeat(&r.d, 1, 20 * MS, 0, 0, r.now);
     rig_step(&r, r.now + 500 * MS);
     ok(rig_events(&r, 'x') == 0, "nobody is accused");
@@ -425,13 +425,13 @@ static void test_backwards(void)
 
     rig_init(&r);
     begin = r.now;
-    phx__detect_link_up(&r.d, 1, begin);
+    phx__detect_link_up(&r.d, 1, 0, begin);
     rig_run(&r, begin + SECOND);
     rig_step(&r, begin + SECOND);
     rig_step(&r, begin - 900 * SECOND);
     phx__detect_received(&r.d, 1, begin - 900 * SECOND);
     phx__detect_sent(&r.d, 1, begin - 900 * SECOND);
-    phx__detect_link_up(&r.d, 2, begin - 900 * SECOND);
+    phx__detect_link_up(&r.d, 2, 0, begin - 900 * SECOND);
     phx__detect_reachable(&r.d, 2, 0, 0, begin - 900 * SECOND);
     phx__detect_due(&r.d, PHX__TIMER_DETECT_LINK, 1, begin - 900 * SECOND);
     ok(rig_events(&r, 'x') == 0 && rig_events(&r, 'b') == 0, "nothing happens");
@@ -452,7 +452,7 @@ static void test_unread(void)
     int i;
 
     rig_init(&r);
-    phx__detect_link_up(&r.d, 1, r.now);
+    phx__detect_link_up(&r.d, 1, 0, r.now);
     phx__detect_reachable(&r.d, 2, 1, 0, r.now);
     rig_run(&r, r.now + BEAT + TIMEOUT - BROKEN);
     phx__detect_reachable(&r.d, 2, 0, 0, r.now);
@@ -485,7 +485,7 @@ static void test_never_all_read(void)
 
     rig_init(&r);
     phx__detect_reachable(&r.d, 1, 1, 0, r.now);
-    phx__detect_link_up(&r.d, 1, r.now);
+    phx__detect_link_up(&r.d, 1, 0, r.now);
     begin = r.now;
     for (r.now += 60 * SECOND; r.now < begin + 120 * SECOND; r.now += 10 * MS) {
         phx__detect_step(&r.d, r.now);
@@ -510,7 +510,7 @@ static void test_grace(void)
 
     for (i = 0; i < PHX__COUNT(stalls); i++) {
         rig_init(&r);
-        phx__detect_link_up(&r.d, 1, r.now);
+        phx__detect_link_up(&r.d, 1, 0, r.now);
         phx__detect_reachable(&r.d, 1, 1, 0, r.now);
         rig_step(&r, r.now);
         begin = r.now + stalls[i][0];

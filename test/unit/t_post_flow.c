@@ -375,6 +375,31 @@ static void test_comes_back(void)
     ok(settle(w) && world_free(w), "no byte leaked");
 }
 
+static void test_waits_and_asks(void)
+{
+    /* Goal: a former way that is merely slow is no reason to send again, also if a better one waits: first it
+     * is asked. If no answer comes, the better one is taken. Method: nothing moves on for two seconds, or ten. */
+    struct world *w = begin_frozen(5);
+    struct phx__post_peer *peer = peer_of(w, 0, 2);
+    uint64_t former = w->link[0][1], better = w->link[0][2];
+
+    route(w, 0, 2, 2);
+    turns(w, 20, 100000);
+    ok(peer->out.path.drains && w->link[0][1] > former && w->link[0][2] == better, "the former way is asked");
+    w->frozen = 0;
+    ok(settle(w) && w->got == 5 && sent_again(w) == 0 && no_errors(w), "all arrive, each once");
+    ok(world_free(w), "no byte leaked");
+
+    w = begin_frozen(5);
+    peer = peer_of(w, 0, 2);
+    better = w->link[0][2];
+    route(w, 0, 2, 2);
+    turns(w, 100, 100000);
+    ok(!peer->out.path.drains && w->link[0][2] > better && sent_again(w) == 5, "no answer: the better way");
+    w->frozen = 0;
+    ok(settle(w) && w->got == 5 && no_errors(w) && world_free(w), "all arrive");
+}
+
 static void test_waits_and_loses(void)
 {
     /* Goal: what is sent again while a better route waits takes that one, for nobody may serve the former any
@@ -759,6 +784,7 @@ int main(void)
     test_backstop();
     test_queueing();
     test_comes_back();
+    test_waits_and_asks();
     test_waits_and_loses();
     test_early();
     test_tails();
