@@ -117,7 +117,8 @@ static void test_first_announcement(void)
 
 static void test_quiet(void)
 {
-    /* Goal: on links of a crowd only monitors hear of us soon, and at once; others wait as long as the wire says. Method: 40 quiet links that nobody speaks on. */
+    /* Goal: on links of a crowd only monitors hear of us soon, and at once; others wait as long as the wire
+     * says. Method: 39 quiet links, one of which nobody speaks on. */
     struct phx_detector limits = { 2, BEAT, 200 * SECOND, TIMEOUT, BROKEN };
     struct rig r;
     uint64_t begin;

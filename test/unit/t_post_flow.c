@@ -378,7 +378,7 @@ static void test_comes_back(void)
 static void test_waits_and_asks(void)
 {
     /* Goal: a former way that is merely slow is no reason to send again, also if a better one waits: first it
-     * is asked. If no answer comes, the better one is taken. Method: nothing moves on for two seconds, or ten. */
+     * is asked. If no answer comes, the better one is taken. Method: nothing moves on for 2 s, or 10. */
     struct world *w = begin_frozen(5);
     struct phx__post_peer *peer = peer_of(w, 0, 2);
     uint64_t former = w->link[0][1], better = w->link[0][2];
