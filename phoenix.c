@@ -3203,9 +3203,9 @@ struct phx__post_outcomes {
     } lost;
 };
 
-/* Mailboxes by state; others are listed with their peer. */
+/* Mailboxes by state; BOUND ones are listed with their peer, HELD ones not at all. */
 struct phx__post_boxes {
-    struct phx__ring held, local, refused;
+    struct phx__ring local, refused;
     struct phx__ring opened; /* GATED ones with nothing under way any more */
     struct phx__ring idle;   /* FLOWING ones with nothing under way, oldest first */
     uint32_t idle_count;
@@ -18742,7 +18742,7 @@ static void box_hold(struct phx__post *p, struct phx__box *b)
 {
     box_set_owner(p, b, NULL);
     phx__post_store_wait_splice(&p->waiting.room, &b->waiters);
-    phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
+    phx__post_store_move(&p->store, b, PHX__BOX_HELD, NULL);
 }
 
 /* Ends a message, or a run, that will not be delivered. */
@@ -18997,7 +18997,7 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
         box_busy(p, b);
         b->version = *p->ops.version;
         phx__post_store_set_pool(b, state == PHX__BOX_LOCAL ? &p->boxes.local_bytes : NULL);
-        phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : &p->boxes.held);
+        phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : NULL);
     }
     if (b == NULL || phx__post_store_put(&p->store, b, b->tail, m) == NULL) {
         if (b != NULL && empty)
@@ -20856,7 +20856,6 @@ PHX__COLD int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct p
     *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
     p->boxes.expire_at = PHX__NEVER;
     phx__post_store_init(&p->store, mem);
-    phx__ring_init(&p->boxes.held);
     phx__ring_init(&p->boxes.idle);
     phx__ring_init(&p->boxes.local);
     phx__ring_init(&p->boxes.refused);
@@ -20885,7 +20884,7 @@ PHX__COLD void phx__post_free(struct phx__post *p)
         struct phx__box *b = p->store.boxes[i];
 
         phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
-        phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
+        phx__post_store_move(&p->store, b, PHX__BOX_HELD, NULL);
         b->flying = 0;
     }
     phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);

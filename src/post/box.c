@@ -212,7 +212,7 @@ static void box_hold(struct phx__post *p, struct phx__box *b)
 {
     box_set_owner(p, b, NULL);
     phx__post_store_wait_splice(&p->waiting.room, &b->waiters);
-    phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
+    phx__post_store_move(&p->store, b, PHX__BOX_HELD, NULL);
 }
 
 /* Ends a message, or a run, that will not be delivered. */
@@ -467,7 +467,7 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
         box_busy(p, b);
         b->version = *p->ops.version;
         phx__post_store_set_pool(b, state == PHX__BOX_LOCAL ? &p->boxes.local_bytes : NULL);
-        phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : &p->boxes.held);
+        phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : NULL);
     }
     if (b == NULL || phx__post_store_put(&p->store, b, b->tail, m) == NULL) {
         if (b != NULL && empty)

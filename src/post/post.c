@@ -203,7 +203,6 @@ PHX__COLD int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct p
     *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
     p->boxes.expire_at = PHX__NEVER;
     phx__post_store_init(&p->store, mem);
-    phx__ring_init(&p->boxes.held);
     phx__ring_init(&p->boxes.idle);
     phx__ring_init(&p->boxes.local);
     phx__ring_init(&p->boxes.refused);
@@ -232,7 +231,7 @@ PHX__COLD void phx__post_free(struct phx__post *p)
         struct phx__box *b = p->store.boxes[i];
 
         phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
-        phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
+        phx__post_store_move(&p->store, b, PHX__BOX_HELD, NULL);
         b->flying = 0;
     }
     phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);

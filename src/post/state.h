@@ -150,9 +150,9 @@ struct phx__post_outcomes {
     } lost;
 };
 
-/* Mailboxes by state; others are listed with their peer. */
+/* Mailboxes by state; BOUND ones are listed with their peer, HELD ones not at all. */
 struct phx__post_boxes {
-    struct phx__ring held, local, refused;
+    struct phx__ring local, refused;
     struct phx__ring opened; /* GATED ones with nothing under way any more */
     struct phx__ring idle;   /* FLOWING ones with nothing under way, oldest first */
     uint32_t idle_count;
