@@ -2977,7 +2977,7 @@ struct phx__box {
     struct phx__queued *head, *tail;
     struct phx__queued *last_returned; /* the last of those that came back, or NULL */
     size_t bytes; /* as phx__post_store_cost counts */
-    size_t *pool; /* a counter that includes bytes, or NULL */
+    size_t *pool; /* its peer's counter, which includes bytes; or NULL */
     struct phx__waiter *waiters;
     struct phx__post_peer *peer; /* the only one whose flow may have messages to the name; or NULL */
     uint32_t flying;             /* frames with messages to the name there */
@@ -2997,7 +2997,8 @@ struct phx__post_store {
     struct phx__tokens tokens;
     struct phx__box *recent; /* the one found last */
     struct phx__block *tail; /* where LOCAL messages stand; NULL: none so far */
-    size_t held_bytes;       /* of all mailboxes but LOCAL ones */
+    size_t local_bytes;      /* of LOCAL mailboxes, which the next step delivers */
+    size_t held_bytes;       /* of all others */
     uint32_t queued;         /* messages */
     struct phx__ring multicasts; /* all that have messages or outcomes left */
 };
@@ -3015,8 +3016,6 @@ PHX_PRIVATE void phx__post_store_close(struct phx__post_store *s, struct phx__bo
 /* list: NULL: in none. */
 PHX_PRIVATE void phx__post_store_move(struct phx__post_store *s, struct phx__box *b,
                                       enum phx__box_state state, struct phx__ring *list);
-/* From now on its bytes count in *pool; NULL: nowhere. */
-PHX_PRIVATE void phx__post_store_set_pool(struct phx__box *b, size_t *pool);
 
 /* What a message of this size costs a mailbox: never 0, so that empty messages are bounded, too. */
 PHX_PRIVATE size_t phx__post_store_cost(size_t size);
@@ -3209,7 +3208,6 @@ struct phx__post_boxes {
     struct phx__ring opened; /* GATED ones with nothing under way any more */
     struct phx__ring idle;   /* FLOWING ones with nothing under way, oldest first */
     uint32_t idle_count;
-    size_t local_bytes; /* queued in LOCAL ones */
     int look_again;     /* some could not be moved for lack of memory */
     uint32_t timer;
     uint64_t expire_at; /* no queued message expires before */
@@ -17418,22 +17416,17 @@ void phx__post_store_close(struct phx__post_store *s, struct phx__box *b)
     phx__mem_put(s->mem, b, sizeof *b);
 }
 
-void phx__post_store_set_pool(struct phx__box *b, size_t *pool)
+static size_t *store_total(struct phx__post_store *s, const struct phx__box *b)
 {
-    if (b->pool != NULL)
-        *b->pool -= b->bytes;
-    b->pool = pool;
-    if (pool != NULL)
-        *pool += b->bytes;
+    return b->state == PHX__BOX_LOCAL ? &s->local_bytes : &s->held_bytes;
 }
 
 void phx__post_store_move(struct phx__post_store *s, struct phx__box *b, enum phx__box_state state,
                           struct phx__ring *list)
 {
-    /* What the next step delivers does not count as held. */
-    s->held_bytes -= b->state != PHX__BOX_LOCAL ? b->bytes : 0;
+    *store_total(s, b) -= b->bytes;
     b->state = state;
-    s->held_bytes += state != PHX__BOX_LOCAL ? b->bytes : 0;
+    *store_total(s, b) += b->bytes;
     if (list != NULL)
         phx__ring_add(list, &b->link);
     else
@@ -17459,7 +17452,7 @@ static void store_count(struct phx__post_store *s, struct phx__box *b, const str
     b->bytes += bytes;
     if (b->pool != NULL)
         *b->pool += bytes;
-    s->held_bytes += b->state != PHX__BOX_LOCAL ? bytes : 0;
+    *store_total(s, b) += bytes;
 }
 
 /* A queued message stands in one block with its bytes, if those are not held already. */
@@ -18702,14 +18695,19 @@ static void box_idle(struct phx__post *p, struct phx__box *b)
 }
 
 /* The former owner's flow may have room then. */
-static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__post_peer *peer)
+PHX__APART static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__post_peer *peer)
 {
     struct phx__post_peer *former = b->peer;
 
+    if (peer == former)
+        return;
+    if (former != NULL)
+        former->boxes.bytes -= b->bytes;
+    if (peer != NULL)
+        peer->boxes.bytes += b->bytes;
     b->peer = peer;
-    phx__post_store_set_pool(b, peer == NULL ? NULL : &peer->boxes.bytes);
-    if (former != peer)
-        box_check_room(p, former);
+    b->pool = peer == NULL ? NULL : &peer->boxes.bytes;
+    box_check_room(p, former);
 }
 
 /* A new mailbox for a name that peer has. NULL: no memory. */
@@ -18822,7 +18820,6 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
         b->retry_us = 0;
     if (owner == PHX__SELF) {
         box_set_owner(p, b, NULL);
-        phx__post_store_set_pool(b, &p->boxes.local_bytes);
         phx__post_store_move(&p->store, b, PHX__BOX_LOCAL, &p->boxes.local);
         return;
     }
@@ -18942,7 +18939,7 @@ static int box_accepts(const struct phx__post *p, const struct phx__post_way *wa
     if (way->state == PHX__BOX_BOUND || way->state == PHX__BOX_FLOWING)
         return phx__post_box_credit(p, way->peer);
     if (way->state == PHX__BOX_LOCAL)
-        return p->boxes.local_bytes == 0 || p->boxes.local_bytes < p->limits.window;
+        return p->store.local_bytes == 0 || p->store.local_bytes < p->limits.window;
     if (p->store.held_bytes == 0)
         return size <= p->limits.hold_bytes;
     return p->store.held_bytes < p->limits.hold_bytes
@@ -18996,7 +18993,6 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
     if (b != NULL && empty) { /* new, or idle */
         box_busy(p, b);
         b->version = *p->ops.version;
-        phx__post_store_set_pool(b, state == PHX__BOX_LOCAL ? &p->boxes.local_bytes : NULL);
         phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : NULL);
     }
     if (b == NULL || phx__post_store_put(&p->store, b, b->tail, m) == NULL) {

@@ -172,14 +172,19 @@ static void box_idle(struct phx__post *p, struct phx__box *b)
 }
 
 /* The former owner's flow may have room then. */
-static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__post_peer *peer)
+PHX__APART static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__post_peer *peer)
 {
     struct phx__post_peer *former = b->peer;
 
+    if (peer == former)
+        return;
+    if (former != NULL)
+        former->boxes.bytes -= b->bytes;
+    if (peer != NULL)
+        peer->boxes.bytes += b->bytes;
     b->peer = peer;
-    phx__post_store_set_pool(b, peer == NULL ? NULL : &peer->boxes.bytes);
-    if (former != peer)
-        box_check_room(p, former);
+    b->pool = peer == NULL ? NULL : &peer->boxes.bytes;
+    box_check_room(p, former);
 }
 
 /* A new mailbox for a name that peer has. NULL: no memory. */
@@ -292,7 +297,6 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
         b->retry_us = 0;
     if (owner == PHX__SELF) {
         box_set_owner(p, b, NULL);
-        phx__post_store_set_pool(b, &p->boxes.local_bytes);
         phx__post_store_move(&p->store, b, PHX__BOX_LOCAL, &p->boxes.local);
         return;
     }
@@ -412,7 +416,7 @@ static int box_accepts(const struct phx__post *p, const struct phx__post_way *wa
     if (way->state == PHX__BOX_BOUND || way->state == PHX__BOX_FLOWING)
         return phx__post_box_credit(p, way->peer);
     if (way->state == PHX__BOX_LOCAL)
-        return p->boxes.local_bytes == 0 || p->boxes.local_bytes < p->limits.window;
+        return p->store.local_bytes == 0 || p->store.local_bytes < p->limits.window;
     if (p->store.held_bytes == 0)
         return size <= p->limits.hold_bytes;
     return p->store.held_bytes < p->limits.hold_bytes
@@ -466,7 +470,6 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
     if (b != NULL && empty) { /* new, or idle */
         box_busy(p, b);
         b->version = *p->ops.version;
-        phx__post_store_set_pool(b, state == PHX__BOX_LOCAL ? &p->boxes.local_bytes : NULL);
         phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : NULL);
     }
     if (b == NULL || phx__post_store_put(&p->store, b, b->tail, m) == NULL) {

@@ -156,7 +156,6 @@ struct phx__post_boxes {
     struct phx__ring opened; /* GATED ones with nothing under way any more */
     struct phx__ring idle;   /* FLOWING ones with nothing under way, oldest first */
     uint32_t idle_count;
-    size_t local_bytes; /* queued in LOCAL ones */
     int look_again;     /* some could not be moved for lack of memory */
     uint32_t timer;
     uint64_t expire_at; /* no queued message expires before */

@@ -102,22 +102,17 @@ void phx__post_store_close(struct phx__post_store *s, struct phx__box *b)
     phx__mem_put(s->mem, b, sizeof *b);
 }
 
-void phx__post_store_set_pool(struct phx__box *b, size_t *pool)
+static size_t *store_total(struct phx__post_store *s, const struct phx__box *b)
 {
-    if (b->pool != NULL)
-        *b->pool -= b->bytes;
-    b->pool = pool;
-    if (pool != NULL)
-        *pool += b->bytes;
+    return b->state == PHX__BOX_LOCAL ? &s->local_bytes : &s->held_bytes;
 }
 
 void phx__post_store_move(struct phx__post_store *s, struct phx__box *b, enum phx__box_state state,
                           struct phx__ring *list)
 {
-    /* What the next step delivers does not count as held. */
-    s->held_bytes -= b->state != PHX__BOX_LOCAL ? b->bytes : 0;
+    *store_total(s, b) -= b->bytes;
     b->state = state;
-    s->held_bytes += state != PHX__BOX_LOCAL ? b->bytes : 0;
+    *store_total(s, b) += b->bytes;
     if (list != NULL)
         phx__ring_add(list, &b->link);
     else
@@ -143,7 +138,7 @@ static void store_count(struct phx__post_store *s, struct phx__box *b, const str
     b->bytes += bytes;
     if (b->pool != NULL)
         *b->pool += bytes;
-    s->held_bytes += b->state != PHX__BOX_LOCAL ? bytes : 0;
+    *store_total(s, b) += bytes;
 }
 
 /* A queued message stands in one block with its bytes, if those are not held already. */
