@@ -2946,12 +2946,10 @@ struct phx__queued {
     struct phx__message message; /* with a body that it holds; a run that came back is one queued message */
 };
 
-/* What a multicast's messages have in common. Each message and each outcome not reported yet refers to it. */
+/* What a multicast's messages have in common. */
 struct phx__multicast {
     struct phx__ring link; /* in phx__post_store.multicasts */
-    uint64_t token;
-    size_t refs;
-    size_t left; /* outcomes not reported yet */
+    size_t refs; /* messages of it, and outcomes that are not reported yet */
 };
 
 enum phx__box_state {
@@ -17707,7 +17705,7 @@ void phx__post_outcome_tell(struct phx__post *p)
 
         p->calls -= p->calls > 0;
         if (o.multicast != NULL)
-            p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
+            p->ops.member(p->ops.ctx, o.token, o.to, o.result, o.multicast->refs - 1);
         else if (o.token != 0)
             p->ops.done(p->ops.ctx, o.token, o.to, o.tag, o.result);
         phx__post_store_multicast_drop(&p->store, o.multicast);
@@ -19656,8 +19654,7 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
     };
     all = message.body == NULL ? NULL : phx__mem_zero(p->mem, sizeof *all);
     if (all != NULL) {
-        all->token = c->token;
-        all->refs = all->left = m->count;
+        all->refs = m->count;
         phx__ring_init(&all->link);
         phx__ring_add(&p->store.multicasts, &all->link);
         if (c->size > 0)

@@ -126,8 +126,7 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
     };
     all = message.body == NULL ? NULL : phx__mem_zero(p->mem, sizeof *all);
     if (all != NULL) {
-        all->token = c->token;
-        all->refs = all->left = m->count;
+        all->refs = m->count;
         phx__ring_init(&all->link);
         phx__ring_add(&p->store.multicasts, &all->link);
         if (c->size > 0)

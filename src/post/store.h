@@ -20,12 +20,10 @@ struct phx__queued {
     struct phx__message message; /* with a body that it holds; a run that came back is one queued message */
 };
 
-/* What a multicast's messages have in common. Each message and each outcome not reported yet refers to it. */
+/* What a multicast's messages have in common. */
 struct phx__multicast {
     struct phx__ring link; /* in phx__post_store.multicasts */
-    uint64_t token;
-    size_t refs;
-    size_t left; /* outcomes not reported yet */
+    size_t refs; /* messages of it, and outcomes that are not reported yet */
 };
 
 enum phx__box_state {
