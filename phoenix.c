@@ -2899,11 +2899,10 @@ struct phx__token_at {
 
 struct phx__tokens {
     struct phx__mem *mem;
-    int made;         /* by phx__post_tokens_begin; 0: nothing below is */
     struct phx__map heads;
     struct phx__token_at *list;
     uint32_t count, capacity;
-    uint32_t most;    /* entries, before it costs less to make the index anew */
+    uint32_t most;    /* entries, before it costs less to make the index anew; 0: there is none */
     uint64_t looks;   /* messages that were walked over to cancel others, since the start */
 };
 
@@ -17255,22 +17254,20 @@ void phx__post_tokens_drop(struct phx__tokens *t)
     phx__mem_put(t->mem, t->list, t->capacity * sizeof *t->list);
     phx__map_free(&t->heads);
     t->list = NULL;
-    t->count = t->capacity = 0;
-    t->made = 0;
+    t->count = t->capacity = t->most = 0;
 }
 
 void phx__post_tokens_begin(struct phx__tokens *t, size_t count)
 {
     phx__post_tokens_drop(t);
     t->most = count < TOKENS_NONE / 8 ? (uint32_t)(4 * count + 64) : TOKENS_NONE / 2;
-    t->made = 1;
 }
 
 uint32_t phx__post_tokens_add(struct phx__tokens *t, uint64_t token, const struct phx__token_at *at)
 {
     uint32_t next;
 
-    if (!t->made)
+    if (t->most == 0)
         return TOKENS_NONE;
     next = phx__map_get(&t->heads, token);
     if (t->count == t->most
@@ -17286,7 +17283,7 @@ uint32_t phx__post_tokens_add(struct phx__tokens *t, uint64_t token, const struc
 
 void phx__post_tokens_gone(struct phx__tokens *t, uint32_t place)
 {
-    if (!t->made)
+    if (t->most == 0)
         return;
     t->list[place].queued = NULL;
     t->list[place].node = PHX__NONE;
@@ -19139,7 +19136,7 @@ PHX__COLD static int box_find(struct phx__post *p, uint64_t token, struct phx__t
 {
     struct phx__post_peer *peer;
 
-    while (p->store.tokens.made && phx__post_tokens_take(&p->store.tokens, token, at)) {
+    while (phx__post_tokens_take(&p->store.tokens, token, at)) { /* there may be no index */
         p->store.tokens.looks++;
         if (at->queued != NULL)
             return 1;
@@ -19147,7 +19144,7 @@ PHX__COLD static int box_find(struct phx__post *p, uint64_t token, struct phx__t
                              || (peer->noted != peer->out.sweeps && box_note_flow(p, peer, token, at))))
             return 1;
     }
-    return !p->store.tokens.made && box_look(p, token, at);
+    return p->store.tokens.most == 0 && box_look(p, token, at);
 }
 
 static int box_cancel_queued(struct phx__post *p, struct phx__queued *q)

@@ -618,7 +618,7 @@ PHX__COLD static int box_find(struct phx__post *p, uint64_t token, struct phx__t
 {
     struct phx__post_peer *peer;
 
-    while (p->store.tokens.made && phx__post_tokens_take(&p->store.tokens, token, at)) {
+    while (phx__post_tokens_take(&p->store.tokens, token, at)) { /* there may be no index */
         p->store.tokens.looks++;
         if (at->queued != NULL)
             return 1;
@@ -626,7 +626,7 @@ PHX__COLD static int box_find(struct phx__post *p, uint64_t token, struct phx__t
                              || (peer->noted != peer->out.sweeps && box_note_flow(p, peer, token, at))))
             return 1;
     }
-    return !p->store.tokens.made && box_look(p, token, at);
+    return p->store.tokens.most == 0 && box_look(p, token, at);
 }
 
 static int box_cancel_queued(struct phx__post *p, struct phx__queued *q)
