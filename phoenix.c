@@ -17531,12 +17531,10 @@ unsigned phx__post_store_note_life(struct phx__box *b, uint64_t life)
 
 int phx__post_store_was_tried(const struct phx__box *b, const struct phx__queued *q, uint64_t life)
 {
-    if (q->message.tried == 0 || q->message.tried == PHX__BOX_ALL_LIVES)
-        return q->message.tried != 0;
     for (uint32_t i = 0; i < b->life_count; i++)
-        if (b->lives[i] == life)
-            return (q->message.tried >> i & 1u) != 0;
-    return 0;
+        if (b->lives[i] == life && (q->message.tried >> i & 1u) != 0)
+            return 1;
+    return q->message.tried == PHX__BOX_ALL_LIVES;
 }
 
 /* ---- Multicasts */
