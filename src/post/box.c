@@ -314,18 +314,17 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
 /* The REFUSED ones. */
 PHX__COLD static void box_retry(struct phx__post *p)
 {
-    struct phx__ring all;
+    struct phx__ring *one, *last = p->boxes.refused.prev;
 
-    phx__ring_init(&all);
-    while (!phx__ring_is_empty(&p->boxes.refused))
-        phx__ring_add(&all, p->boxes.refused.next);
-    while (!phx__ring_is_empty(&all)) {
-        struct phx__box *b = (struct phx__box *)(void *)all.next;
+    while ((one = p->boxes.refused.next) != &p->boxes.refused) {
+        struct phx__box *b = (struct phx__box *)(void *)one;
 
-        phx__ring_add(&p->boxes.refused, &b->link);
+        phx__ring_add(&p->boxes.refused, one); /* those that stay come behind `last` */
         phx__post_box_route(p, b);
         if (b->state == PHX__BOX_REFUSED)
             phx__post_sched_again(p, b->retry_at);
+        if (one == last)
+            break;
     }
 }
 
