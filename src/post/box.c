@@ -328,16 +328,16 @@ PHX__COLD static void box_retry(struct phx__post *p)
     }
 }
 
-/* Wakes as many who wait for the peer as there is room for; if they leave some, the next run wakes others. */
+/* The peer has credit: wakes as many who wait for it as there is room for. If they leave some, the next run
+ * wakes others. */
 static void box_wake(struct phx__post *p, struct phx__post_peer *peer, struct phx__ring *later)
 {
-    size_t waiting = peer->out.bytes + peer->boxes.bytes;
-    size_t room = waiting < p->limits.window ? p->limits.window - waiting : 0;
+    size_t room = p->limits.window - peer->out.bytes - peer->boxes.bytes;
+    size_t n = room / (peer->wanted + PHX__DATA_FIRST_HEAD) + 1;
     struct phx__waiter *one;
 
-    for (size_t n = room / (peer->wanted + PHX__DATA_FIRST_HEAD) + 1; n > 0; n--)
-        if ((one = phx__post_store_wait_take(&peer->waiters)) != NULL)
-            phx__post_store_wait_splice(&p->waiting.ready, &one);
+    for (; n > 0 && (one = phx__post_store_wait_take(&peer->waiters)) != NULL; n--)
+        phx__post_store_wait_splice(&p->waiting.ready, &one);
     if (peer->waiters != NULL)
         phx__ring_add(later, &peer->room_link);
 }
