@@ -18977,14 +18977,15 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
 {
     int empty = state != PHX__BOX_GATED && (b == NULL || b->head == NULL);
 
-    b = b == NULL ? phx__post_store_open(&p->store, m->to) : b;
-    if (b != NULL && empty) { /* new, or idle */
+    if (b == NULL && (b = phx__post_store_open(&p->store, m->to)) == NULL)
+        return PHX_ENOMEM;
+    if (empty) { /* new, or idle */
         box_busy(p, b);
         b->version = *p->ops.version;
         phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : NULL);
     }
-    if (b == NULL || phx__post_store_put(&p->store, b, b->tail, m) == NULL) {
-        if (b != NULL && empty)
+    if (phx__post_store_put(&p->store, b, b->tail, m) == NULL) {
+        if (empty)
             box_remove(p, b);
         return PHX_ENOMEM;
     }
