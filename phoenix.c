@@ -3408,7 +3408,7 @@ PHX_PRIVATE void phx__post_box_run_rooms(struct phx__post *p); /* serves those w
 
 /* Moves a mailbox to where its name is. It may be freed. */
 PHX_PRIVATE void phx__post_box_route(struct phx__post *p, struct phx__box *b);
-/* Nothing is queued any more. The mailbox may be freed. */
+/* If nothing is queued any more, the mailbox rests or is freed. */
 PHX_PRIVATE void phx__post_box_emptied(struct phx__post *p, struct phx__box *b);
 /* One more frame in the peer's flow has messages of the mailbox; with NAMES each message is counted. */
 PHX_PRIVATE void phx__post_box_flies(struct phx__post *p, struct phx__box *b);
@@ -18714,6 +18714,8 @@ static struct phx__box *box_open(struct phx__post *p, uint64_t name, struct phx_
 
 void phx__post_box_emptied(struct phx__post *p, struct phx__box *b)
 {
+    if (b->head != NULL)
+        return;
     phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
     if (b->flying > 0) {
         if (!b->returned)
@@ -19148,8 +19150,7 @@ static int box_cancel_queued(struct phx__post *p, struct phx__queued *q)
 
     box_end_queued(p, b, q, PHX_ECANCELLED);
     box_check_room(p, b->peer);
-    if (b->head == NULL)
-        phx__post_box_emptied(p, b);
+    phx__post_box_emptied(p, b);
     return member;
 }
 
@@ -19193,8 +19194,7 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
         return;
     }
     phx__post_store_drop(&p->store, b, b->tail);
-    if (b->head == NULL)
-        phx__post_box_emptied(p, b);
+    phx__post_box_emptied(p, b);
 }
 
 /* A search of n messages for expired ones is repeated after 4 n us at the earliest: a hundredth of a core. */
@@ -19276,8 +19276,7 @@ PHX__COLD static uint64_t box_end_until(struct phx__post *p, struct phx__box *b,
         }
         earliest = q->message.limit < earliest ? q->message.limit : earliest;
     }
-    if (b->head == NULL)
-        phx__post_box_emptied(p, b);
+    phx__post_box_emptied(p, b);
     return earliest;
 }
 
@@ -19507,8 +19506,7 @@ PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
         b->last_returned = NULL;
         box_hold(p, b);
         box_look_again(p);
-        if (b->head == NULL)
-            phx__post_box_emptied(p, b);
+        phx__post_box_emptied(p, b);
     }
     phx__post_sched_free(p, peer);
 }
