@@ -3206,8 +3206,7 @@ struct phx__post_boxes {
     struct phx__ring idle;   /* FLOWING ones with nothing under way, oldest first */
     uint32_t idle_count;
     int look_again;     /* some could not be moved for lack of memory */
-    uint32_t timer;
-    uint64_t expire_at; /* no queued message expires before */
+    uint32_t timer;     /* no queued message expires before it fires */
 };
 
 /* Names that wait for room in the store; for an owner; for nothing: phx__post_run tells them. */
@@ -18944,10 +18943,8 @@ uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us)
 
 static void box_note_limit(struct phx__post *p, uint64_t limit)
 {
-    if (limit < p->boxes.expire_at) {
-        p->boxes.expire_at = limit;
+    if (limit < phx__timer_at(p->timers, p->boxes.timer))
         phx__timer_set(p->timers, p->boxes.timer, limit);
-    }
 }
 
 /* Queues a message, or a run, of a peer's flow again, behind all that came back. NULL: no memory. */
@@ -19296,8 +19293,7 @@ PHX__COLD static void box_expire_held(struct phx__post *p)
         earliest = at < earliest ? at : earliest;
         box_check_room(p, peer);
     }
-    p->boxes.expire_at = box_next_search(p, earliest, p->store.queued);
-    phx__timer_set(p->timers, p->boxes.timer, p->boxes.expire_at);
+    phx__timer_set(p->timers, p->boxes.timer, box_next_search(p, earliest, p->store.queued));
     phx__post_outcome_fit(p);
 }
 
@@ -20836,7 +20832,6 @@ PHX__COLD int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct p
                              const struct phx__post_ops *ops)
 {
     *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
-    p->boxes.expire_at = PHX__NEVER;
     phx__post_store_init(&p->store, mem);
     phx__ring_init(&p->boxes.idle);
     phx__ring_init(&p->boxes.local);

@@ -432,10 +432,8 @@ uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us)
 
 static void box_note_limit(struct phx__post *p, uint64_t limit)
 {
-    if (limit < p->boxes.expire_at) {
-        p->boxes.expire_at = limit;
+    if (limit < phx__timer_at(p->timers, p->boxes.timer))
         phx__timer_set(p->timers, p->boxes.timer, limit);
-    }
 }
 
 /* Queues a message, or a run, of a peer's flow again, behind all that came back. NULL: no memory. */
@@ -784,8 +782,7 @@ PHX__COLD static void box_expire_held(struct phx__post *p)
         earliest = at < earliest ? at : earliest;
         box_check_room(p, peer);
     }
-    p->boxes.expire_at = box_next_search(p, earliest, p->store.queued);
-    phx__timer_set(p->timers, p->boxes.timer, p->boxes.expire_at);
+    phx__timer_set(p->timers, p->boxes.timer, box_next_search(p, earliest, p->store.queued));
     phx__post_outcome_fit(p);
 }
 

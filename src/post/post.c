@@ -201,7 +201,6 @@ PHX__COLD int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct p
                              const struct phx__post_ops *ops)
 {
     *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
-    p->boxes.expire_at = PHX__NEVER;
     phx__post_store_init(&p->store, mem);
     phx__ring_init(&p->boxes.idle);
     phx__ring_init(&p->boxes.local);

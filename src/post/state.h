@@ -157,8 +157,7 @@ struct phx__post_boxes {
     struct phx__ring idle;   /* FLOWING ones with nothing under way, oldest first */
     uint32_t idle_count;
     int look_again;     /* some could not be moved for lack of memory */
-    uint32_t timer;
-    uint64_t expire_at; /* no queued message expires before */
+    uint32_t timer;     /* no queued message expires before it fires */
 };
 
 /* Names that wait for room in the store; for an owner; for nothing: phx__post_run tells them. */
