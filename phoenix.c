@@ -3105,7 +3105,6 @@ struct phx__post_source {
     struct phx__post_source *prev, *next; /* NULL: in none */
     struct phx__post_peer *peer;
     uint32_t nbr; /* whose circle; PHX__NONE: the strays' */
-    int is_transit;
     size_t served; /* of its quantum */
 };
 
@@ -17830,8 +17829,8 @@ static void sched_insert(struct phx__post *p, struct phx__post_source *s, uint32
 
 static int sched_is_ready(const struct phx__post_source *s)
 {
-    return s->is_transit ? s->peer->transit.queue.bytes > 0
-                         : s->peer->out.path.asks || phx__post_flow_peek(&s->peer->out) != NULL;
+    return s == &s->peer->own ? s->peer->out.path.asks || phx__post_flow_peek(&s->peer->out) != NULL
+                              : s->peer->transit.queue.bytes > 0;
 }
 
 void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
@@ -17940,7 +17939,6 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     peer->life = ++p->lives;
     peer->nbr = PHX__NONE;
     peer->own.peer = peer->transit.source.peer = peer;
-    peer->transit.source.is_transit = 1;
     phx__ring_init(&peer->boxes.bound);
     phx__ring_init(&peer->boxes.idle);
     phx__post_returns_init(&peer->returns, p->mem);
@@ -18206,7 +18204,7 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
         return 0;
     to[n++] = peer;
     for (s = peer->own.next; s != &peer->own && n < PHX__CAST_LINES; s = s->next)
-        if (!s->is_transit && sched_multicast_joins(&s->peer->out, &r))
+        if (s == &s->peer->own && sched_multicast_joins(&s->peer->out, &r))
             to[n++] = s->peer;
     if (n == 1 || (head = sched_multicast_head(p, to, n)) == NULL)
         return 0;
@@ -18283,8 +18281,8 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
     while (err == 0 && (before = out->bytes) < start + budget && (s = p->nodes[nbr].ready) != NULL) {
         most = before + SCHED_QUANTUM - s->served;
         most = most < start + budget ? most : start + budget;
-        err = s->is_transit ? sched_serve_transit(p, s->peer, out, most)
-                            : sched_serve_own(p, s->peer, out, most);
+        err = s == &s->peer->own ? sched_serve_own(p, s->peer, out, most)
+                                 : sched_serve_transit(p, s->peer, out, most);
         s->served += out->bytes - before;
         if (err != 0) {
             sched_unlist(p, s);

@@ -56,7 +56,6 @@ struct phx__post_source {
     struct phx__post_source *prev, *next; /* NULL: in none */
     struct phx__post_peer *peer;
     uint32_t nbr; /* whose circle; PHX__NONE: the strays' */
-    int is_transit;
     size_t served; /* of its quantum */
 };
 
