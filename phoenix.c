@@ -122,6 +122,8 @@ enum phx__timer_kind {
 struct phx__ring {
     struct phx__ring *prev, *next;
 };
+/* What a link stands in, as its member. */
+#define PHX__RING_OF(r, type, member) ((struct type *)(void *)((char *)(r) - offsetof(struct type, member)))
 PHX_PRIVATE void phx__ring_init(struct phx__ring *r); /* in no list; or an empty head */
 PHX_PRIVATE int phx__ring_is_empty(const struct phx__ring *r);
 /* At the end; leaves another list. */
@@ -3000,8 +3002,6 @@ struct phx__post_store {
     struct phx__ring multicasts; /* all that have messages or outcomes left */
 };
 
-#define PHX__BOX_OF(ring, member) \
-    ((struct phx__box *)(void *)((char *)(ring) - offsetof(struct phx__box, member)))
 
 PHX_PRIVATE void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem);
 PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s); /* after the mailboxes and all waiters */
@@ -3311,8 +3311,6 @@ PHX_PRIVATE int phx__post_outcome_may_call(struct phx__post *p, int share, uint3
 #define PHX_POST_SCHED_H
 /* include "post/state.h" */
 
-#define PHX__PEER_OF(link, member) \
-    ((struct phx__post_peer *)(void *)((char *)(link) - offsetof(struct phx__post_peer, member)))
 
 /* The record of a node, or NULL. */
 PHX_PRIVATE struct phx__post_peer *phx__post_sched_find(const struct phx__post *p, uint32_t node);
@@ -18654,7 +18652,7 @@ static void box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
 /* The mailbox that has been idle longest, of any peer, if it is one too many; else NULL. */
 static struct phx__box *box_surplus(const struct phx__post *p)
 {
-    struct phx__box *oldest = PHX__BOX_OF(p->boxes.idle.next, age);
+    struct phx__box *oldest = PHX__RING_OF(p->boxes.idle.next, phx__box, age);
     size_t most = p->mem->limit == 0 ? BOX_IDLE_MOST : p->mem->limit / 32 / sizeof *oldest;
 
     return p->boxes.idle_count > BOX_IDLE_FEW && (p->boxes.idle_count > most
@@ -18859,7 +18857,7 @@ void phx__post_box_run_rooms(struct phx__post *p)
 
     phx__ring_init(&later);
     while (!phx__ring_is_empty(&p->rooms)) {
-        struct phx__post_peer *peer = PHX__PEER_OF(p->rooms.next, room_link);
+        struct phx__post_peer *peer = PHX__RING_OF(p->rooms.next, phx__post_peer, room_link);
 
         phx__ring_del(&peer->room_link);
         while (box_flow_accepts(p, peer) && !phx__ring_is_empty(&peer->boxes.bound)) {
@@ -20819,7 +20817,7 @@ int phx__post_run(struct phx__post *p)
     phx__post_recv_tell_abandoned(p, 0);
     post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
-        phx__post_sched_ack(p, PHX__PEER_OF(p->acks.next, ack.link));
+        phx__post_sched_ack(p, PHX__RING_OF(p->acks.next, phx__post_peer, ack.link));
     return phx__post_ready(p) || (p->recv.early.size > 0 && p->recv.early.known != p->ids->count);
 }
 

@@ -145,7 +145,7 @@ static void box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
 /* The mailbox that has been idle longest, of any peer, if it is one too many; else NULL. */
 static struct phx__box *box_surplus(const struct phx__post *p)
 {
-    struct phx__box *oldest = PHX__BOX_OF(p->boxes.idle.next, age);
+    struct phx__box *oldest = PHX__RING_OF(p->boxes.idle.next, phx__box, age);
     size_t most = p->mem->limit == 0 ? BOX_IDLE_MOST : p->mem->limit / 32 / sizeof *oldest;
 
     return p->boxes.idle_count > BOX_IDLE_FEW && (p->boxes.idle_count > most
@@ -350,7 +350,7 @@ void phx__post_box_run_rooms(struct phx__post *p)
 
     phx__ring_init(&later);
     while (!phx__ring_is_empty(&p->rooms)) {
-        struct phx__post_peer *peer = PHX__PEER_OF(p->rooms.next, room_link);
+        struct phx__post_peer *peer = PHX__RING_OF(p->rooms.next, phx__post_peer, room_link);
 
         phx__ring_del(&peer->room_link);
         while (box_flow_accepts(p, peer) && !phx__ring_is_empty(&peer->boxes.bound)) {

@@ -75,8 +75,6 @@ struct phx__post_store {
     struct phx__ring multicasts; /* all that have messages or outcomes left */
 };
 
-#define PHX__BOX_OF(ring, member) \
-    ((struct phx__box *)(void *)((char *)(ring) - offsetof(struct phx__box, member)))
 
 PHX_PRIVATE void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem);
 PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s); /* after the mailboxes and all waiters */
