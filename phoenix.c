@@ -3076,7 +3076,7 @@ struct phx__post_ops {
     void (*message)(phx *ctx, const struct phx_message *m);
     void (*done)(phx *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
     void (*writable)(phx *ctx, uint64_t name);
-    /* There is something to pull for links of this neighbour. */
+    /* There is something to pull for links of this neighbour, a little later. */
     void (*wants)(phx *ctx, uint32_t nbr);
     /* As owner; *last: the last name up to which the answer is the same. 0 or PHX_ENOMEM. */
     int (*segment)(phx *ctx, uint64_t name, uint32_t *owner, uint64_t *last);
@@ -17834,7 +17834,6 @@ static int sched_is_ready(const struct phx__post_source *s)
 void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
 {
     uint32_t nbr = s->peer->nbr;
-    int first;
 
     if (s->next != NULL) {
         if (s->nbr == nbr && s->peer->routed)
@@ -17846,10 +17845,9 @@ void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
     if (nbr >= p->node_capacity
         && phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, nbr + 1, sizeof *p->nodes) != 0)
         nbr = PHX__NONE;
-    first = *sched_circle(p, nbr) == NULL;
-    sched_insert(p, s, nbr);
-    if (first && nbr != PHX__NONE)
+    if (nbr != PHX__NONE && p->nodes[nbr].ready == NULL)
         p->ops.wants(p->ops.ctx, nbr);
+    sched_insert(p, s, nbr);
 }
 
 /* ---- Nodes */

@@ -122,7 +122,6 @@ static int sched_is_ready(const struct phx__post_source *s)
 void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
 {
     uint32_t nbr = s->peer->nbr;
-    int first;
 
     if (s->next != NULL) {
         if (s->nbr == nbr && s->peer->routed)
@@ -134,10 +133,9 @@ void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
     if (nbr >= p->node_capacity
         && phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, nbr + 1, sizeof *p->nodes) != 0)
         nbr = PHX__NONE;
-    first = *sched_circle(p, nbr) == NULL;
-    sched_insert(p, s, nbr);
-    if (first && nbr != PHX__NONE)
+    if (nbr != PHX__NONE && p->nodes[nbr].ready == NULL)
         p->ops.wants(p->ops.ctx, nbr);
+    sched_insert(p, s, nbr);
 }
 
 /* ---- Nodes */
