@@ -17074,8 +17074,7 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 {
     /* Frames are lost while links live where a relay's queue is full; so send less. */
     o->allowed = PHX__MIN(PHX__MAX(o->allowed / 2, FLOW_ALLOWED_MIN), o->own);
-    o->path.rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
-                            : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
+    o->path.rewind_from = now + PHX__MAX(PHX__MIN(o->rtt.smoothed, FLOW_RTO_MIN), FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);
 }
 
@@ -17086,7 +17085,7 @@ void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uin
     int over = usual > 0 ? patience <= waited : waited == o->rto;
 
     o->path.asks = over && (may || usual > 0);
-    o->rto = over || o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
+    o->rto = over ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
     phx__post_flow_wait(o, o->path.asks ? 0 : PHX__MIN(waited, o->rto - FLOW_RTO_MIN), now);
 }
 
