@@ -3004,7 +3004,7 @@ struct phx__post_store {
 
 
 PHX_PRIVATE void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem);
-PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s); /* after the mailboxes and all waiters */
+PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s); /* after the mailboxes and waiters; who has it forgets it */
 PHX_PRIVATE struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name); /* or NULL */
 /* A new empty mailbox in state HELD, in no list; NULL: no memory. */
 PHX_PRIVATE struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name);
@@ -17348,7 +17348,6 @@ void phx__post_store_free(struct phx__post_store *s)
     phx__map_free(&s->waiting);
     phx__post_tokens_drop(&s->tokens);
     phx__buf_block_drop(s->tail);
-    phx__post_store_init(s, s->mem);
 }
 
 PHX__APART static struct phx__box *store_look(struct phx__post_store *s, uint64_t name)

@@ -48,7 +48,6 @@ void phx__post_store_free(struct phx__post_store *s)
     phx__map_free(&s->waiting);
     phx__post_tokens_drop(&s->tokens);
     phx__buf_block_drop(s->tail);
-    phx__post_store_init(s, s->mem);
 }
 
 PHX__APART static struct phx__box *store_look(struct phx__post_store *s, uint64_t name)
