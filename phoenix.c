@@ -3004,7 +3004,8 @@ struct phx__post_store {
 
 
 PHX_PRIVATE void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem);
-PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s); /* after the mailboxes and waiters; who has it forgets it */
+/* After the mailboxes and all waiters; *s is not to be used again. */
+PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s);
 PHX_PRIVATE struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name); /* or NULL */
 /* A new empty mailbox in state HELD, in no list; NULL: no memory. */
 PHX_PRIVATE struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name);
@@ -16464,9 +16465,7 @@ PHX__COLD void phx__dial_due(struct phx__dial *d)
 
 void phx__post_returns_init(struct phx__post_returns *r, struct phx__mem *mem)
 {
-    memset(r, 0, sizeof *r);
-    r->mem = mem;
-    phx__map_init(&r->refused, mem);
+    *r = (struct phx__post_returns){ .mem = mem, .refused = { .mem = mem } };
 }
 
 void phx__post_returns_reset(struct phx__post_returns *r)
@@ -17326,11 +17325,8 @@ int phx__post_tokens_take(struct phx__tokens *t, uint64_t token, struct phx__tok
 
 void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem)
 {
-    memset(s, 0, sizeof *s);
-    s->mem = mem;
-    phx__map_init(&s->index, mem);
-    phx__map_init(&s->waiting, mem);
-    s->tokens = (struct phx__tokens){ .mem = mem, .heads = { .mem = mem } };
+    *s = (struct phx__post_store){ .mem = mem, .index = { .mem = mem }, .waiting = { .mem = mem },
+                                   .tokens = { .mem = mem, .heads = { .mem = mem } } };
     phx__ring_init(&s->multicasts);
 }
 
@@ -19653,13 +19649,11 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
 
 int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 {
-    struct multicast_members m;
+    struct multicast_members m = { .seen = { .mem = p->mem } };
     int err = c->ranges_count >= UINT32_MAX - 1 ? PHX_EINVAL : 0;
 
     if (c->size > p->limits.max_message)
         return PHX_ETOOBIG;
-    memset(&m, 0, sizeof m);
-    phx__map_init(&m.seen, p->mem);
     for (size_t i = 0; i < c->ranges_count && err == 0; i++)
         err = multicast_range(p, &m, c->ranges[i], (uint32_t)i + 1);
     if (err == 0 && (m.count == 0 || m.count > INT32_MAX))

@@ -26,11 +26,8 @@
 
 void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem)
 {
-    memset(s, 0, sizeof *s);
-    s->mem = mem;
-    phx__map_init(&s->index, mem);
-    phx__map_init(&s->waiting, mem);
-    s->tokens = (struct phx__tokens){ .mem = mem, .heads = { .mem = mem } };
+    *s = (struct phx__post_store){ .mem = mem, .index = { .mem = mem }, .waiting = { .mem = mem },
+                                   .tokens = { .mem = mem, .heads = { .mem = mem } } };
     phx__ring_init(&s->multicasts);
 }
 

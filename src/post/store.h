@@ -77,7 +77,8 @@ struct phx__post_store {
 
 
 PHX_PRIVATE void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem);
-PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s); /* after the mailboxes and waiters; who has it forgets it */
+/* After the mailboxes and all waiters; *s is not to be used again. */
+PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s);
 PHX_PRIVATE struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name); /* or NULL */
 /* A new empty mailbox in state HELD, in no list; NULL: no memory. */
 PHX_PRIVATE struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name);
