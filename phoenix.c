@@ -18796,20 +18796,16 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
     b->moved = 0;
     if (!same)
         b->retry_us = 0;
+    box_set_owner(p, b, owner == PHX__SELF || owner == PHX__NONE ? NULL : phx__post_sched_open(p, owner));
     if (owner == PHX__SELF) {
-        box_set_owner(p, b, NULL);
         phx__post_store_move(&p->store, b, PHX__BOX_LOCAL, &p->boxes.local);
-        return;
-    }
-    if (!same)
-        box_set_owner(p, b, owner == PHX__NONE ? NULL : phx__post_sched_open(p, owner));
-    if (b->peer != NULL) {
+    } else if (b->peer != NULL) {
         box_move_to_flow(p, b);
-        return;
+    } else {
+        if (owner != PHX__NONE)
+            box_look_again(p);
+        box_hold(p, b);
     }
-    if (owner != PHX__NONE)
-        box_look_again(p);
-    box_hold(p, b);
 }
 
 /* The REFUSED ones. */
