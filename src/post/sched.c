@@ -142,10 +142,8 @@ void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
 
 void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
 {
-    uint64_t at = peer->ack.at < peer->idle_at ? peer->ack.at : peer->idle_at;
-
-    at = PHX__MIN(peer->out.rto_at, at);
-    at = PHX__MIN(peer->out.limit_at, at);
+    uint64_t at = PHX__MIN(PHX__MIN(peer->ack.at, peer->idle_at),
+                           PHX__MIN(peer->out.rto_at, peer->out.limit_at));
     if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE < at)
         at = peer->in.at + SCHED_PART_IDLE;
     if (at < phx__timer_at(p->timers, peer->timer))
@@ -563,8 +561,7 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
     if (nbr >= p->node_capacity)
         return 0;
     while (err == 0 && (before = out->bytes) < start + budget && (s = p->nodes[nbr].ready) != NULL) {
-        most = before + SCHED_QUANTUM - s->served;
-        most = most < start + budget ? most : start + budget;
+        most = PHX__MIN(before + SCHED_QUANTUM - s->served, start + budget);
         err = s == &s->peer->own ? sched_serve_own(p, s->peer, out, most)
                                  : sched_serve_transit(p, s->peer, out, most);
         s->served += out->bytes - before;
