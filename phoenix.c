@@ -122,6 +122,8 @@ enum phx__timer_kind {
 struct phx__ring {
     struct phx__ring *prev, *next;
 };
+/* What a link stands in, as its member. */
+#define PHX__RING_OF(r, type, member) ((struct type *)(void *)((char *)(r) - offsetof(struct type, member)))
 PHX_PRIVATE void phx__ring_init(struct phx__ring *r); /* in no list; or an empty head */
 PHX_PRIVATE int phx__ring_is_empty(const struct phx__ring *r);
 /* At the end; leaves another list. */
@@ -2896,11 +2898,10 @@ struct phx__token_at {
 
 struct phx__tokens {
     struct phx__mem *mem;
-    int made;         /* by phx__post_tokens_begin; 0: nothing below is */
     struct phx__map heads;
     struct phx__token_at *list;
     uint32_t count, capacity;
-    uint32_t most;    /* entries, before it costs less to make the index anew */
+    uint32_t most;    /* entries, before it costs less to make the index anew; 0: there is none */
     uint64_t looks;   /* messages that were walked over to cancel others, since the start */
 };
 
@@ -2943,12 +2944,10 @@ struct phx__queued {
     struct phx__message message; /* with a body that it holds; a run that came back is one queued message */
 };
 
-/* What a multicast's messages have in common. Each message and each outcome not reported yet refers to it. */
+/* What a multicast's messages have in common. */
 struct phx__multicast {
     struct phx__ring link; /* in phx__post_store.multicasts */
-    uint64_t token;
-    size_t refs;
-    size_t left; /* outcomes not reported yet */
+    size_t refs; /* messages of it, and outcomes that are not reported yet */
 };
 
 enum phx__box_state {
@@ -2974,7 +2973,7 @@ struct phx__box {
     struct phx__queued *head, *tail;
     struct phx__queued *last_returned; /* the last of those that came back, or NULL */
     size_t bytes; /* as phx__post_store_cost counts */
-    size_t *pool; /* a counter that includes bytes, or NULL */
+    size_t *pool; /* its peer's counter, which includes bytes; or NULL */
     struct phx__waiter *waiters;
     struct phx__post_peer *peer; /* the only one whose flow may have messages to the name; or NULL */
     uint32_t flying;             /* frames with messages to the name there */
@@ -2994,16 +2993,16 @@ struct phx__post_store {
     struct phx__tokens tokens;
     struct phx__box *recent; /* the one found last */
     struct phx__block *tail; /* where LOCAL messages stand; NULL: none so far */
-    size_t held_bytes;       /* of all mailboxes but LOCAL ones */
+    size_t local_bytes;      /* of LOCAL mailboxes, which the next step delivers */
+    size_t held_bytes;       /* of all others */
     uint32_t queued;         /* messages */
     struct phx__ring multicasts; /* all that have messages or outcomes left */
 };
 
-#define PHX__BOX_OF(ring, member) \
-    ((struct phx__box *)(void *)((char *)(ring) - offsetof(struct phx__box, member)))
 
 PHX_PRIVATE void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem);
-PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s); /* after the mailboxes and all waiters */
+/* After the mailboxes and all waiters; *s is not to be used again. */
+PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s);
 PHX_PRIVATE struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name); /* or NULL */
 /* A new empty mailbox in state HELD, in no list; NULL: no memory. */
 PHX_PRIVATE struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name);
@@ -3012,8 +3011,6 @@ PHX_PRIVATE void phx__post_store_close(struct phx__post_store *s, struct phx__bo
 /* list: NULL: in none. */
 PHX_PRIVATE void phx__post_store_move(struct phx__post_store *s, struct phx__box *b,
                                       enum phx__box_state state, struct phx__ring *list);
-/* From now on its bytes count in *pool; NULL: nowhere. */
-PHX_PRIVATE void phx__post_store_set_pool(struct phx__box *b, size_t *pool);
 
 /* What a message of this size costs a mailbox: never 0, so that empty messages are bounded, too. */
 PHX_PRIVATE size_t phx__post_store_cost(size_t size);
@@ -3077,7 +3074,7 @@ struct phx__post_ops {
     void (*message)(phx *ctx, const struct phx_message *m);
     void (*done)(phx *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
     void (*writable)(phx *ctx, uint64_t name);
-    /* There is something to pull for links of this neighbour. */
+    /* There is something to pull for links of this neighbour, a little later. */
     void (*wants)(phx *ctx, uint32_t nbr);
     /* As owner; *last: the last name up to which the answer is the same. 0 or PHX_ENOMEM. */
     int (*segment)(phx *ctx, uint64_t name, uint32_t *owner, uint64_t *last);
@@ -3106,7 +3103,6 @@ struct phx__post_source {
     struct phx__post_source *prev, *next; /* NULL: in none */
     struct phx__post_peer *peer;
     uint32_t nbr; /* whose circle; PHX__NONE: the strays' */
-    int is_transit;
     size_t served; /* of its quantum */
 };
 
@@ -3200,16 +3196,14 @@ struct phx__post_outcomes {
     } lost;
 };
 
-/* Mailboxes by state; others are listed with their peer. */
+/* Mailboxes by state; BOUND ones are listed with their peer, HELD ones not at all. */
 struct phx__post_boxes {
-    struct phx__ring held, local, refused;
+    struct phx__ring local, refused;
     struct phx__ring opened; /* GATED ones with nothing under way any more */
     struct phx__ring idle;   /* FLOWING ones with nothing under way, oldest first */
     uint32_t idle_count;
-    size_t local_bytes; /* queued in LOCAL ones */
     int look_again;     /* some could not be moved for lack of memory */
-    uint32_t timer;
-    uint64_t expire_at; /* no queued message expires before */
+    uint32_t timer;     /* no queued message expires before it fires */
 };
 
 /* Names that wait for room in the store; for an owner; for nothing: phx__post_run tells them. */
@@ -3315,8 +3309,6 @@ PHX_PRIVATE int phx__post_outcome_may_call(struct phx__post *p, int share, uint3
 #define PHX_POST_SCHED_H
 /* include "post/state.h" */
 
-#define PHX__PEER_OF(link, member) \
-    ((struct phx__post_peer *)(void *)((char *)(link) - offsetof(struct phx__post_peer, member)))
 
 /* The record of a node, or NULL. */
 PHX_PRIVATE struct phx__post_peer *phx__post_sched_find(const struct phx__post *p, uint32_t node);
@@ -3410,7 +3402,7 @@ PHX_PRIVATE void phx__post_box_run_rooms(struct phx__post *p); /* serves those w
 
 /* Moves a mailbox to where its name is. It may be freed. */
 PHX_PRIVATE void phx__post_box_route(struct phx__post *p, struct phx__box *b);
-/* Nothing is queued any more. The mailbox may be freed. */
+/* If nothing is queued any more, the mailbox rests or is freed. */
 PHX_PRIVATE void phx__post_box_emptied(struct phx__post *p, struct phx__box *b);
 /* One more frame in the peer's flow has messages of the mailbox; with NAMES each message is counted. */
 PHX_PRIVATE void phx__post_box_flies(struct phx__post *p, struct phx__box *b);
@@ -16476,9 +16468,7 @@ PHX__COLD void phx__dial_due(struct phx__dial *d)
 
 void phx__post_returns_init(struct phx__post_returns *r, struct phx__mem *mem)
 {
-    memset(r, 0, sizeof *r);
-    r->mem = mem;
-    phx__map_init(&r->refused, mem);
+    *r = (struct phx__post_returns){ .mem = mem, .refused = { .mem = mem } };
 }
 
 void phx__post_returns_reset(struct phx__post_returns *r)
@@ -17086,8 +17076,7 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 {
     /* Frames are lost while links live where a relay's queue is full; so send less. */
     o->allowed = PHX__MIN(PHX__MAX(o->allowed / 2, FLOW_ALLOWED_MIN), o->own);
-    o->path.rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
-                            : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
+    o->path.rewind_from = now + PHX__MAX(PHX__MIN(o->rtt.smoothed, FLOW_RTO_MIN), FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);
 }
 
@@ -17098,7 +17087,7 @@ void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uin
     int over = usual > 0 ? patience <= waited : waited == o->rto;
 
     o->path.asks = over && (may || usual > 0);
-    o->rto = over || o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
+    o->rto = over ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
     phx__post_flow_wait(o, o->path.asks ? 0 : PHX__MIN(waited, o->rto - FLOW_RTO_MIN), now);
 }
 
@@ -17125,14 +17114,12 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     const struct phx__flow_record *r = phx__post_flow_at(o, index);
     const uint8_t *head = flow_frame(r);
     size_t head_size = flow_head_size(r->flags);
-    struct phx__reader in;
 
     if ((r->flags & PHX__DATA_FIRST) != 0) {
-        phx__buf_reader_init(&in, head + FLOW_NAME_AT, r->head_size - FLOW_NAME_AT);
-        m->to = phx__buf_get_u64(&in);
-        m->from = phx__buf_get_u64(&in);
-        m->tag = phx__buf_get_u64(&in);
-        m->size = (size_t)phx__buf_get_u64(&in);
+        m->to = phx__buf_load_u64(head + FLOW_NAME_AT);
+        m->from = phx__buf_load_u64(head + FLOW_NAME_AT + 8);
+        m->tag = phx__buf_load_u64(head + FLOW_NAME_AT + 16);
+        m->size = (size_t)phx__buf_load_u64(head + FLOW_NAME_AT + 24);
         m->data = r->body != NULL ? r->body->data + r->body_at : head + head_size;
         m->rest = phx__post_flow_rest(r);
         m->run = phx__wire_data_flags(head) & (int)PHX__DATA_RUNS;
@@ -17214,7 +17201,6 @@ void phx__post_flow_withdraw(struct phx__flow_out *o, uint32_t index)
 void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
-    struct phx__writer w;
 
     if (o->gone == 0)
         return;
@@ -17230,8 +17216,7 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
         }
         if (keep != i) {
             *phx__post_flow_at(o, keep) = *r;
-            phx__buf_writer_init(&w, flow_frame(r) + FLOW_NUMBER_AT, 8);
-            phx__buf_put_u64(&w, o->base + keep);
+            (void)phx__buf_store_u64(flow_frame(r) + FLOW_NUMBER_AT, o->base + keep);
         }
         keep++;
     }
@@ -17262,22 +17247,20 @@ void phx__post_tokens_drop(struct phx__tokens *t)
     phx__mem_put(t->mem, t->list, t->capacity * sizeof *t->list);
     phx__map_free(&t->heads);
     t->list = NULL;
-    t->count = t->capacity = 0;
-    t->made = 0;
+    t->count = t->capacity = t->most = 0;
 }
 
 void phx__post_tokens_begin(struct phx__tokens *t, size_t count)
 {
     phx__post_tokens_drop(t);
     t->most = count < TOKENS_NONE / 8 ? (uint32_t)(4 * count + 64) : TOKENS_NONE / 2;
-    t->made = 1;
 }
 
 uint32_t phx__post_tokens_add(struct phx__tokens *t, uint64_t token, const struct phx__token_at *at)
 {
     uint32_t next;
 
-    if (!t->made)
+    if (t->most == 0)
         return TOKENS_NONE;
     next = phx__map_get(&t->heads, token);
     if (t->count == t->most
@@ -17293,7 +17276,7 @@ uint32_t phx__post_tokens_add(struct phx__tokens *t, uint64_t token, const struc
 
 void phx__post_tokens_gone(struct phx__tokens *t, uint32_t place)
 {
-    if (!t->made)
+    if (t->most == 0)
         return;
     t->list[place].queued = NULL;
     t->list[place].node = PHX__NONE;
@@ -17345,11 +17328,8 @@ int phx__post_tokens_take(struct phx__tokens *t, uint64_t token, struct phx__tok
 
 void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem)
 {
-    memset(s, 0, sizeof *s);
-    s->mem = mem;
-    phx__map_init(&s->index, mem);
-    phx__map_init(&s->waiting, mem);
-    s->tokens = (struct phx__tokens){ .mem = mem, .heads = { .mem = mem } };
+    *s = (struct phx__post_store){ .mem = mem, .index = { .mem = mem }, .waiting = { .mem = mem },
+                                   .tokens = { .mem = mem, .heads = { .mem = mem } } };
     phx__ring_init(&s->multicasts);
 }
 
@@ -17367,7 +17347,6 @@ void phx__post_store_free(struct phx__post_store *s)
     phx__map_free(&s->waiting);
     phx__post_tokens_drop(&s->tokens);
     phx__buf_block_drop(s->tail);
-    phx__post_store_init(s, s->mem);
 }
 
 PHX__APART static struct phx__box *store_look(struct phx__post_store *s, uint64_t name)
@@ -17421,22 +17400,17 @@ void phx__post_store_close(struct phx__post_store *s, struct phx__box *b)
     phx__mem_put(s->mem, b, sizeof *b);
 }
 
-void phx__post_store_set_pool(struct phx__box *b, size_t *pool)
+static size_t *store_total(struct phx__post_store *s, const struct phx__box *b)
 {
-    if (b->pool != NULL)
-        *b->pool -= b->bytes;
-    b->pool = pool;
-    if (pool != NULL)
-        *pool += b->bytes;
+    return b->state == PHX__BOX_LOCAL ? &s->local_bytes : &s->held_bytes;
 }
 
 void phx__post_store_move(struct phx__post_store *s, struct phx__box *b, enum phx__box_state state,
                           struct phx__ring *list)
 {
-    /* What the next step delivers does not count as held. */
-    s->held_bytes -= b->state != PHX__BOX_LOCAL ? b->bytes : 0;
+    *store_total(s, b) -= b->bytes;
     b->state = state;
-    s->held_bytes += state != PHX__BOX_LOCAL ? b->bytes : 0;
+    *store_total(s, b) += b->bytes;
     if (list != NULL)
         phx__ring_add(list, &b->link);
     else
@@ -17462,7 +17436,7 @@ static void store_count(struct phx__post_store *s, struct phx__box *b, const str
     b->bytes += bytes;
     if (b->pool != NULL)
         *b->pool += bytes;
-    s->held_bytes += b->state != PHX__BOX_LOCAL ? bytes : 0;
+    *store_total(s, b) += bytes;
 }
 
 /* A queued message stands in one block with its bytes, if those are not held already. */
@@ -17550,12 +17524,10 @@ unsigned phx__post_store_note_life(struct phx__box *b, uint64_t life)
 
 int phx__post_store_was_tried(const struct phx__box *b, const struct phx__queued *q, uint64_t life)
 {
-    if (q->message.tried == 0 || q->message.tried == PHX__BOX_ALL_LIVES)
-        return q->message.tried != 0;
     for (uint32_t i = 0; i < b->life_count; i++)
-        if (b->lives[i] == life)
-            return (q->message.tried >> i & 1u) != 0;
-    return 0;
+        if (b->lives[i] == life && (q->message.tried >> i & 1u) != 0)
+            return 1;
+    return q->message.tried == PHX__BOX_ALL_LIVES;
 }
 
 /* ---- Multicasts */
@@ -17717,7 +17689,7 @@ void phx__post_outcome_tell(struct phx__post *p)
 
         p->calls -= p->calls > 0;
         if (o.multicast != NULL)
-            p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
+            p->ops.member(p->ops.ctx, o.token, o.to, o.result, o.multicast->refs - 1);
         else if (o.token != 0)
             p->ops.done(p->ops.ctx, o.token, o.to, o.tag, o.result);
         phx__post_store_multicast_drop(&p->store, o.multicast);
@@ -17852,14 +17824,13 @@ static void sched_insert(struct phx__post *p, struct phx__post_source *s, uint32
 
 static int sched_is_ready(const struct phx__post_source *s)
 {
-    return s->is_transit ? s->peer->transit.queue.bytes > 0
-                         : s->peer->out.path.asks || phx__post_flow_peek(&s->peer->out) != NULL;
+    return s == &s->peer->own ? s->peer->out.path.asks || phx__post_flow_peek(&s->peer->out) != NULL
+                              : s->peer->transit.queue.bytes > 0;
 }
 
 void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
 {
     uint32_t nbr = s->peer->nbr;
-    int first;
 
     if (s->next != NULL) {
         if (s->nbr == nbr && s->peer->routed)
@@ -17871,20 +17842,17 @@ void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
     if (nbr >= p->node_capacity
         && phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, nbr + 1, sizeof *p->nodes) != 0)
         nbr = PHX__NONE;
-    first = *sched_circle(p, nbr) == NULL;
-    sched_insert(p, s, nbr);
-    if (first && nbr != PHX__NONE)
+    if (nbr != PHX__NONE && p->nodes[nbr].ready == NULL)
         p->ops.wants(p->ops.ctx, nbr);
+    sched_insert(p, s, nbr);
 }
 
 /* ---- Nodes */
 
 void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
 {
-    uint64_t at = peer->ack.at < peer->idle_at ? peer->ack.at : peer->idle_at;
-
-    at = PHX__MIN(peer->out.rto_at, at);
-    at = PHX__MIN(peer->out.limit_at, at);
+    uint64_t at = PHX__MIN(PHX__MIN(peer->ack.at, peer->idle_at),
+                           PHX__MIN(peer->out.rto_at, peer->out.limit_at));
     if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE < at)
         at = peer->in.at + SCHED_PART_IDLE;
     if (at < phx__timer_at(p->timers, peer->timer))
@@ -17964,7 +17932,6 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     peer->life = ++p->lives;
     peer->nbr = PHX__NONE;
     peer->own.peer = peer->transit.source.peer = peer;
-    peer->transit.source.is_transit = 1;
     phx__ring_init(&peer->boxes.bound);
     phx__ring_init(&peer->boxes.idle);
     phx__post_returns_init(&peer->returns, p->mem);
@@ -18230,7 +18197,7 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
         return 0;
     to[n++] = peer;
     for (s = peer->own.next; s != &peer->own && n < PHX__CAST_LINES; s = s->next)
-        if (!s->is_transit && sched_multicast_joins(&s->peer->out, &r))
+        if (s == &s->peer->own && sched_multicast_joins(&s->peer->out, &r))
             to[n++] = s->peer;
     if (n == 1 || (head = sched_multicast_head(p, to, n)) == NULL)
         return 0;
@@ -18305,10 +18272,9 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
     if (nbr >= p->node_capacity)
         return 0;
     while (err == 0 && (before = out->bytes) < start + budget && (s = p->nodes[nbr].ready) != NULL) {
-        most = before + SCHED_QUANTUM - s->served;
-        most = most < start + budget ? most : start + budget;
-        err = s->is_transit ? sched_serve_transit(p, s->peer, out, most)
-                            : sched_serve_own(p, s->peer, out, most);
+        most = PHX__MIN(before + SCHED_QUANTUM - s->served, start + budget);
+        err = s == &s->peer->own ? sched_serve_own(p, s->peer, out, most)
+                                 : sched_serve_transit(p, s->peer, out, most);
         s->served += out->bytes - before;
         if (err != 0) {
             sched_unlist(p, s);
@@ -18680,7 +18646,7 @@ static void box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
 /* The mailbox that has been idle longest, of any peer, if it is one too many; else NULL. */
 static struct phx__box *box_surplus(const struct phx__post *p)
 {
-    struct phx__box *oldest = PHX__BOX_OF(p->boxes.idle.next, age);
+    struct phx__box *oldest = PHX__RING_OF(p->boxes.idle.next, phx__box, age);
     size_t most = p->mem->limit == 0 ? BOX_IDLE_MOST : p->mem->limit / 32 / sizeof *oldest;
 
     return p->boxes.idle_count > BOX_IDLE_FEW && (p->boxes.idle_count > most
@@ -18707,14 +18673,19 @@ static void box_idle(struct phx__post *p, struct phx__box *b)
 }
 
 /* The former owner's flow may have room then. */
-static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__post_peer *peer)
+PHX__APART static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__post_peer *peer)
 {
     struct phx__post_peer *former = b->peer;
 
+    if (peer == former)
+        return;
+    if (former != NULL)
+        former->boxes.bytes -= b->bytes;
+    if (peer != NULL)
+        peer->boxes.bytes += b->bytes;
     b->peer = peer;
-    phx__post_store_set_pool(b, peer == NULL ? NULL : &peer->boxes.bytes);
-    if (former != peer)
-        box_check_room(p, former);
+    b->pool = peer == NULL ? NULL : &peer->boxes.bytes;
+    box_check_room(p, former);
 }
 
 /* A new mailbox for a name that peer has. NULL: no memory. */
@@ -18732,6 +18703,8 @@ static struct phx__box *box_open(struct phx__post *p, uint64_t name, struct phx_
 
 void phx__post_box_emptied(struct phx__post *p, struct phx__box *b)
 {
+    if (b->head != NULL)
+        return;
     phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
     if (b->flying > 0) {
         if (!b->returned)
@@ -18747,7 +18720,7 @@ static void box_hold(struct phx__post *p, struct phx__box *b)
 {
     box_set_owner(p, b, NULL);
     phx__post_store_wait_splice(&p->waiting.room, &b->waiters);
-    phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
+    phx__post_store_move(&p->store, b, PHX__BOX_HELD, NULL);
 }
 
 /* Ends a message, or a run, that will not be delivered. */
@@ -18825,51 +18798,45 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
     b->moved = 0;
     if (!same)
         b->retry_us = 0;
+    box_set_owner(p, b, owner == PHX__SELF || owner == PHX__NONE ? NULL : phx__post_sched_open(p, owner));
     if (owner == PHX__SELF) {
-        box_set_owner(p, b, NULL);
-        phx__post_store_set_pool(b, &p->boxes.local_bytes);
         phx__post_store_move(&p->store, b, PHX__BOX_LOCAL, &p->boxes.local);
-        return;
-    }
-    if (!same)
-        box_set_owner(p, b, owner == PHX__NONE ? NULL : phx__post_sched_open(p, owner));
-    if (b->peer != NULL) {
+    } else if (b->peer != NULL) {
         box_move_to_flow(p, b);
-        return;
+    } else {
+        if (owner != PHX__NONE)
+            box_look_again(p);
+        box_hold(p, b);
     }
-    if (owner != PHX__NONE)
-        box_look_again(p);
-    box_hold(p, b);
 }
 
 /* The REFUSED ones. */
 PHX__COLD static void box_retry(struct phx__post *p)
 {
-    struct phx__ring all;
+    struct phx__ring *one, *last = p->boxes.refused.prev;
 
-    phx__ring_init(&all);
-    while (!phx__ring_is_empty(&p->boxes.refused))
-        phx__ring_add(&all, p->boxes.refused.next);
-    while (!phx__ring_is_empty(&all)) {
-        struct phx__box *b = (struct phx__box *)(void *)all.next;
+    while ((one = p->boxes.refused.next) != &p->boxes.refused) {
+        struct phx__box *b = (struct phx__box *)(void *)one;
 
-        phx__ring_add(&p->boxes.refused, &b->link);
+        phx__ring_add(&p->boxes.refused, one); /* those that stay come behind `last` */
         phx__post_box_route(p, b);
         if (b->state == PHX__BOX_REFUSED)
             phx__post_sched_again(p, b->retry_at);
+        if (one == last)
+            break;
     }
 }
 
-/* Wakes as many who wait for the peer as there is room for; if they leave some, the next run wakes others. */
+/* The peer has credit: wakes as many who wait for it as there is room for. If they leave some, the next run
+ * wakes others. */
 static void box_wake(struct phx__post *p, struct phx__post_peer *peer, struct phx__ring *later)
 {
-    size_t waiting = peer->out.bytes + peer->boxes.bytes;
-    size_t room = waiting < p->limits.window ? p->limits.window - waiting : 0;
+    size_t room = p->limits.window - peer->out.bytes - peer->boxes.bytes;
+    size_t n = room / (peer->wanted + PHX__DATA_FIRST_HEAD) + 1;
     struct phx__waiter *one;
 
-    for (size_t n = room / (peer->wanted + PHX__DATA_FIRST_HEAD) + 1; n > 0; n--)
-        if ((one = phx__post_store_wait_take(&peer->waiters)) != NULL)
-            phx__post_store_wait_splice(&p->waiting.ready, &one);
+    for (; n > 0 && (one = phx__post_store_wait_take(&peer->waiters)) != NULL; n--)
+        phx__post_store_wait_splice(&p->waiting.ready, &one);
     if (peer->waiters != NULL)
         phx__ring_add(later, &peer->room_link);
 }
@@ -18880,7 +18847,7 @@ void phx__post_box_run_rooms(struct phx__post *p)
 
     phx__ring_init(&later);
     while (!phx__ring_is_empty(&p->rooms)) {
-        struct phx__post_peer *peer = PHX__PEER_OF(p->rooms.next, room_link);
+        struct phx__post_peer *peer = PHX__RING_OF(p->rooms.next, phx__post_peer, room_link);
 
         phx__ring_del(&peer->room_link);
         while (box_flow_accepts(p, peer) && !phx__ring_is_empty(&peer->boxes.bound)) {
@@ -18947,7 +18914,7 @@ static int box_accepts(const struct phx__post *p, const struct phx__post_way *wa
     if (way->state == PHX__BOX_BOUND || way->state == PHX__BOX_FLOWING)
         return phx__post_box_credit(p, way->peer);
     if (way->state == PHX__BOX_LOCAL)
-        return p->boxes.local_bytes == 0 || p->boxes.local_bytes < p->limits.window;
+        return p->store.local_bytes == 0 || p->store.local_bytes < p->limits.window;
     if (p->store.held_bytes == 0)
         return size <= p->limits.hold_bytes;
     return p->store.held_bytes < p->limits.hold_bytes
@@ -18962,10 +18929,8 @@ uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us)
 
 static void box_note_limit(struct phx__post *p, uint64_t limit)
 {
-    if (limit < p->boxes.expire_at) {
-        p->boxes.expire_at = limit;
+    if (limit < phx__timer_at(p->timers, p->boxes.timer))
         phx__timer_set(p->timers, p->boxes.timer, limit);
-    }
 }
 
 /* Queues a message, or a run, of a peer's flow again, behind all that came back. NULL: no memory. */
@@ -18997,15 +18962,15 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
 {
     int empty = state != PHX__BOX_GATED && (b == NULL || b->head == NULL);
 
-    b = b == NULL ? phx__post_store_open(&p->store, m->to) : b;
-    if (b != NULL && empty) { /* new, or idle */
+    if (b == NULL && (b = phx__post_store_open(&p->store, m->to)) == NULL)
+        return PHX_ENOMEM;
+    if (empty) { /* new, or idle */
         box_busy(p, b);
         b->version = *p->ops.version;
-        phx__post_store_set_pool(b, state == PHX__BOX_LOCAL ? &p->boxes.local_bytes : NULL);
-        phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : &p->boxes.held);
+        phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : NULL);
     }
-    if (b == NULL || phx__post_store_put(&p->store, b, b->tail, m) == NULL) {
-        if (b != NULL && empty)
+    if (phx__post_store_put(&p->store, b, b->tail, m) == NULL) {
+        if (empty)
             box_remove(p, b);
         return PHX_ENOMEM;
     }
@@ -19150,7 +19115,7 @@ PHX__COLD static int box_find(struct phx__post *p, uint64_t token, struct phx__t
 {
     struct phx__post_peer *peer;
 
-    while (p->store.tokens.made && phx__post_tokens_take(&p->store.tokens, token, at)) {
+    while (phx__post_tokens_take(&p->store.tokens, token, at)) { /* there may be no index */
         p->store.tokens.looks++;
         if (at->queued != NULL)
             return 1;
@@ -19158,7 +19123,7 @@ PHX__COLD static int box_find(struct phx__post *p, uint64_t token, struct phx__t
                              || (peer->noted != peer->out.sweeps && box_note_flow(p, peer, token, at))))
             return 1;
     }
-    return !p->store.tokens.made && box_look(p, token, at);
+    return p->store.tokens.most == 0 && box_look(p, token, at);
 }
 
 static int box_cancel_queued(struct phx__post *p, struct phx__queued *q)
@@ -19168,8 +19133,7 @@ static int box_cancel_queued(struct phx__post *p, struct phx__queued *q)
 
     box_end_queued(p, b, q, PHX_ECANCELLED);
     box_check_room(p, b->peer);
-    if (b->head == NULL)
-        phx__post_box_emptied(p, b);
+    phx__post_box_emptied(p, b);
     return member;
 }
 
@@ -19213,8 +19177,7 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
         return;
     }
     phx__post_store_drop(&p->store, b, b->tail);
-    if (b->head == NULL)
-        phx__post_box_emptied(p, b);
+    phx__post_box_emptied(p, b);
 }
 
 /* A search of n messages for expired ones is repeated after 4 n us at the earliest: a hundredth of a core. */
@@ -19296,8 +19259,7 @@ PHX__COLD static uint64_t box_end_until(struct phx__post *p, struct phx__box *b,
         }
         earliest = q->message.limit < earliest ? q->message.limit : earliest;
     }
-    if (b->head == NULL)
-        phx__post_box_emptied(p, b);
+    phx__post_box_emptied(p, b);
     return earliest;
 }
 
@@ -19317,8 +19279,7 @@ PHX__COLD static void box_expire_held(struct phx__post *p)
         earliest = at < earliest ? at : earliest;
         box_check_room(p, peer);
     }
-    p->boxes.expire_at = box_next_search(p, earliest, p->store.queued);
-    phx__timer_set(p->timers, p->boxes.timer, p->boxes.expire_at);
+    phx__timer_set(p->timers, p->boxes.timer, box_next_search(p, earliest, p->store.queued));
     phx__post_outcome_fit(p);
 }
 
@@ -19527,8 +19488,7 @@ PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
         b->last_returned = NULL;
         box_hold(p, b);
         box_look_again(p);
-        if (b->head == NULL)
-            phx__post_box_emptied(p, b);
+        phx__post_box_emptied(p, b);
     }
     phx__post_sched_free(p, peer);
 }
@@ -19665,8 +19625,7 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
     };
     all = message.body == NULL ? NULL : phx__mem_zero(p->mem, sizeof *all);
     if (all != NULL) {
-        all->token = c->token;
-        all->refs = all->left = m->count;
+        all->refs = m->count;
         phx__ring_init(&all->link);
         phx__ring_add(&p->store.multicasts, &all->link);
         if (c->size > 0)
@@ -19688,13 +19647,11 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
 
 int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 {
-    struct multicast_members m;
+    struct multicast_members m = { .seen = { .mem = p->mem } };
     int err = c->ranges_count >= UINT32_MAX - 1 ? PHX_EINVAL : 0;
 
     if (c->size > p->limits.max_message)
         return PHX_ETOOBIG;
-    memset(&m, 0, sizeof m);
-    phx__map_init(&m.seen, p->mem);
     for (size_t i = 0; i < c->ranges_count && err == 0; i++)
         err = multicast_range(p, &m, c->ranges[i], (uint32_t)i + 1);
     if (err == 0 && (m.count == 0 || m.count > INT32_MAX))
@@ -20848,7 +20805,7 @@ int phx__post_run(struct phx__post *p)
     phx__post_recv_tell_abandoned(p, 0);
     post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
-        phx__post_sched_ack(p, PHX__PEER_OF(p->acks.next, ack.link));
+        phx__post_sched_ack(p, PHX__RING_OF(p->acks.next, phx__post_peer, ack.link));
     return phx__post_ready(p) || (p->recv.early.size > 0 && p->recv.early.known != p->ids->count);
 }
 
@@ -20859,9 +20816,7 @@ PHX__COLD int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct p
                              const struct phx__post_ops *ops)
 {
     *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
-    p->boxes.expire_at = PHX__NEVER;
     phx__post_store_init(&p->store, mem);
-    phx__ring_init(&p->boxes.held);
     phx__ring_init(&p->boxes.idle);
     phx__ring_init(&p->boxes.local);
     phx__ring_init(&p->boxes.refused);
@@ -20890,7 +20845,7 @@ PHX__COLD void phx__post_free(struct phx__post *p)
         struct phx__box *b = p->store.boxes[i];
 
         phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
-        phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
+        phx__post_store_move(&p->store, b, PHX__BOX_HELD, NULL);
         b->flying = 0;
     }
     phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);

@@ -7,6 +7,8 @@
 struct phx__ring {
     struct phx__ring *prev, *next;
 };
+/* What a link stands in, as its member. */
+#define PHX__RING_OF(r, type, member) ((struct type *)(void *)((char *)(r) - offsetof(struct type, member)))
 PHX_PRIVATE void phx__ring_init(struct phx__ring *r); /* in no list; or an empty head */
 PHX_PRIVATE int phx__ring_is_empty(const struct phx__ring *r);
 /* At the end; leaves another list. */

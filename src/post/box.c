@@ -145,7 +145,7 @@ static void box_close_idle(struct phx__post *p, struct phx__post_peer *peer)
 /* The mailbox that has been idle longest, of any peer, if it is one too many; else NULL. */
 static struct phx__box *box_surplus(const struct phx__post *p)
 {
-    struct phx__box *oldest = PHX__BOX_OF(p->boxes.idle.next, age);
+    struct phx__box *oldest = PHX__RING_OF(p->boxes.idle.next, phx__box, age);
     size_t most = p->mem->limit == 0 ? BOX_IDLE_MOST : p->mem->limit / 32 / sizeof *oldest;
 
     return p->boxes.idle_count > BOX_IDLE_FEW && (p->boxes.idle_count > most
@@ -172,14 +172,19 @@ static void box_idle(struct phx__post *p, struct phx__box *b)
 }
 
 /* The former owner's flow may have room then. */
-static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__post_peer *peer)
+PHX__APART static void box_set_owner(struct phx__post *p, struct phx__box *b, struct phx__post_peer *peer)
 {
     struct phx__post_peer *former = b->peer;
 
+    if (peer == former)
+        return;
+    if (former != NULL)
+        former->boxes.bytes -= b->bytes;
+    if (peer != NULL)
+        peer->boxes.bytes += b->bytes;
     b->peer = peer;
-    phx__post_store_set_pool(b, peer == NULL ? NULL : &peer->boxes.bytes);
-    if (former != peer)
-        box_check_room(p, former);
+    b->pool = peer == NULL ? NULL : &peer->boxes.bytes;
+    box_check_room(p, former);
 }
 
 /* A new mailbox for a name that peer has. NULL: no memory. */
@@ -197,6 +202,8 @@ static struct phx__box *box_open(struct phx__post *p, uint64_t name, struct phx_
 
 void phx__post_box_emptied(struct phx__post *p, struct phx__box *b)
 {
+    if (b->head != NULL)
+        return;
     phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
     if (b->flying > 0) {
         if (!b->returned)
@@ -212,7 +219,7 @@ static void box_hold(struct phx__post *p, struct phx__box *b)
 {
     box_set_owner(p, b, NULL);
     phx__post_store_wait_splice(&p->waiting.room, &b->waiters);
-    phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
+    phx__post_store_move(&p->store, b, PHX__BOX_HELD, NULL);
 }
 
 /* Ends a message, or a run, that will not be delivered. */
@@ -290,51 +297,45 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
     b->moved = 0;
     if (!same)
         b->retry_us = 0;
+    box_set_owner(p, b, owner == PHX__SELF || owner == PHX__NONE ? NULL : phx__post_sched_open(p, owner));
     if (owner == PHX__SELF) {
-        box_set_owner(p, b, NULL);
-        phx__post_store_set_pool(b, &p->boxes.local_bytes);
         phx__post_store_move(&p->store, b, PHX__BOX_LOCAL, &p->boxes.local);
-        return;
-    }
-    if (!same)
-        box_set_owner(p, b, owner == PHX__NONE ? NULL : phx__post_sched_open(p, owner));
-    if (b->peer != NULL) {
+    } else if (b->peer != NULL) {
         box_move_to_flow(p, b);
-        return;
+    } else {
+        if (owner != PHX__NONE)
+            box_look_again(p);
+        box_hold(p, b);
     }
-    if (owner != PHX__NONE)
-        box_look_again(p);
-    box_hold(p, b);
 }
 
 /* The REFUSED ones. */
 PHX__COLD static void box_retry(struct phx__post *p)
 {
-    struct phx__ring all;
+    struct phx__ring *one, *last = p->boxes.refused.prev;
 
-    phx__ring_init(&all);
-    while (!phx__ring_is_empty(&p->boxes.refused))
-        phx__ring_add(&all, p->boxes.refused.next);
-    while (!phx__ring_is_empty(&all)) {
-        struct phx__box *b = (struct phx__box *)(void *)all.next;
+    while ((one = p->boxes.refused.next) != &p->boxes.refused) {
+        struct phx__box *b = (struct phx__box *)(void *)one;
 
-        phx__ring_add(&p->boxes.refused, &b->link);
+        phx__ring_add(&p->boxes.refused, one); /* those that stay come behind `last` */
         phx__post_box_route(p, b);
         if (b->state == PHX__BOX_REFUSED)
             phx__post_sched_again(p, b->retry_at);
+        if (one == last)
+            break;
     }
 }
 
-/* Wakes as many who wait for the peer as there is room for; if they leave some, the next run wakes others. */
+/* The peer has credit: wakes as many who wait for it as there is room for. If they leave some, the next run
+ * wakes others. */
 static void box_wake(struct phx__post *p, struct phx__post_peer *peer, struct phx__ring *later)
 {
-    size_t waiting = peer->out.bytes + peer->boxes.bytes;
-    size_t room = waiting < p->limits.window ? p->limits.window - waiting : 0;
+    size_t room = p->limits.window - peer->out.bytes - peer->boxes.bytes;
+    size_t n = room / (peer->wanted + PHX__DATA_FIRST_HEAD) + 1;
     struct phx__waiter *one;
 
-    for (size_t n = room / (peer->wanted + PHX__DATA_FIRST_HEAD) + 1; n > 0; n--)
-        if ((one = phx__post_store_wait_take(&peer->waiters)) != NULL)
-            phx__post_store_wait_splice(&p->waiting.ready, &one);
+    for (; n > 0 && (one = phx__post_store_wait_take(&peer->waiters)) != NULL; n--)
+        phx__post_store_wait_splice(&p->waiting.ready, &one);
     if (peer->waiters != NULL)
         phx__ring_add(later, &peer->room_link);
 }
@@ -345,7 +346,7 @@ void phx__post_box_run_rooms(struct phx__post *p)
 
     phx__ring_init(&later);
     while (!phx__ring_is_empty(&p->rooms)) {
-        struct phx__post_peer *peer = PHX__PEER_OF(p->rooms.next, room_link);
+        struct phx__post_peer *peer = PHX__RING_OF(p->rooms.next, phx__post_peer, room_link);
 
         phx__ring_del(&peer->room_link);
         while (box_flow_accepts(p, peer) && !phx__ring_is_empty(&peer->boxes.bound)) {
@@ -412,7 +413,7 @@ static int box_accepts(const struct phx__post *p, const struct phx__post_way *wa
     if (way->state == PHX__BOX_BOUND || way->state == PHX__BOX_FLOWING)
         return phx__post_box_credit(p, way->peer);
     if (way->state == PHX__BOX_LOCAL)
-        return p->boxes.local_bytes == 0 || p->boxes.local_bytes < p->limits.window;
+        return p->store.local_bytes == 0 || p->store.local_bytes < p->limits.window;
     if (p->store.held_bytes == 0)
         return size <= p->limits.hold_bytes;
     return p->store.held_bytes < p->limits.hold_bytes
@@ -427,10 +428,8 @@ uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us)
 
 static void box_note_limit(struct phx__post *p, uint64_t limit)
 {
-    if (limit < p->boxes.expire_at) {
-        p->boxes.expire_at = limit;
+    if (limit < phx__timer_at(p->timers, p->boxes.timer))
         phx__timer_set(p->timers, p->boxes.timer, limit);
-    }
 }
 
 /* Queues a message, or a run, of a peer's flow again, behind all that came back. NULL: no memory. */
@@ -462,15 +461,15 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
 {
     int empty = state != PHX__BOX_GATED && (b == NULL || b->head == NULL);
 
-    b = b == NULL ? phx__post_store_open(&p->store, m->to) : b;
-    if (b != NULL && empty) { /* new, or idle */
+    if (b == NULL && (b = phx__post_store_open(&p->store, m->to)) == NULL)
+        return PHX_ENOMEM;
+    if (empty) { /* new, or idle */
         box_busy(p, b);
         b->version = *p->ops.version;
-        phx__post_store_set_pool(b, state == PHX__BOX_LOCAL ? &p->boxes.local_bytes : NULL);
-        phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : &p->boxes.held);
+        phx__post_store_move(&p->store, b, state, state == PHX__BOX_LOCAL ? &p->boxes.local : NULL);
     }
-    if (b == NULL || phx__post_store_put(&p->store, b, b->tail, m) == NULL) {
-        if (b != NULL && empty)
+    if (phx__post_store_put(&p->store, b, b->tail, m) == NULL) {
+        if (empty)
             box_remove(p, b);
         return PHX_ENOMEM;
     }
@@ -615,7 +614,7 @@ PHX__COLD static int box_find(struct phx__post *p, uint64_t token, struct phx__t
 {
     struct phx__post_peer *peer;
 
-    while (p->store.tokens.made && phx__post_tokens_take(&p->store.tokens, token, at)) {
+    while (phx__post_tokens_take(&p->store.tokens, token, at)) { /* there may be no index */
         p->store.tokens.looks++;
         if (at->queued != NULL)
             return 1;
@@ -623,7 +622,7 @@ PHX__COLD static int box_find(struct phx__post *p, uint64_t token, struct phx__t
                              || (peer->noted != peer->out.sweeps && box_note_flow(p, peer, token, at))))
             return 1;
     }
-    return !p->store.tokens.made && box_look(p, token, at);
+    return p->store.tokens.most == 0 && box_look(p, token, at);
 }
 
 static int box_cancel_queued(struct phx__post *p, struct phx__queued *q)
@@ -633,8 +632,7 @@ static int box_cancel_queued(struct phx__post *p, struct phx__queued *q)
 
     box_end_queued(p, b, q, PHX_ECANCELLED);
     box_check_room(p, b->peer);
-    if (b->head == NULL)
-        phx__post_box_emptied(p, b);
+    phx__post_box_emptied(p, b);
     return member;
 }
 
@@ -678,8 +676,7 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
         return;
     }
     phx__post_store_drop(&p->store, b, b->tail);
-    if (b->head == NULL)
-        phx__post_box_emptied(p, b);
+    phx__post_box_emptied(p, b);
 }
 
 /* A search of n messages for expired ones is repeated after 4 n us at the earliest: a hundredth of a core. */
@@ -761,8 +758,7 @@ PHX__COLD static uint64_t box_end_until(struct phx__post *p, struct phx__box *b,
         }
         earliest = q->message.limit < earliest ? q->message.limit : earliest;
     }
-    if (b->head == NULL)
-        phx__post_box_emptied(p, b);
+    phx__post_box_emptied(p, b);
     return earliest;
 }
 
@@ -782,8 +778,7 @@ PHX__COLD static void box_expire_held(struct phx__post *p)
         earliest = at < earliest ? at : earliest;
         box_check_room(p, peer);
     }
-    p->boxes.expire_at = box_next_search(p, earliest, p->store.queued);
-    phx__timer_set(p->timers, p->boxes.timer, p->boxes.expire_at);
+    phx__timer_set(p->timers, p->boxes.timer, box_next_search(p, earliest, p->store.queued));
     phx__post_outcome_fit(p);
 }
 
@@ -992,8 +987,7 @@ PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
         b->last_returned = NULL;
         box_hold(p, b);
         box_look_again(p);
-        if (b->head == NULL)
-            phx__post_box_emptied(p, b);
+        phx__post_box_emptied(p, b);
     }
     phx__post_sched_free(p, peer);
 }

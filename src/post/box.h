@@ -26,7 +26,7 @@ PHX_PRIVATE void phx__post_box_run_rooms(struct phx__post *p); /* serves those w
 
 /* Moves a mailbox to where its name is. It may be freed. */
 PHX_PRIVATE void phx__post_box_route(struct phx__post *p, struct phx__box *b);
-/* Nothing is queued any more. The mailbox may be freed. */
+/* If nothing is queued any more, the mailbox rests or is freed. */
 PHX_PRIVATE void phx__post_box_emptied(struct phx__post *p, struct phx__box *b);
 /* One more frame in the peer's flow has messages of the mailbox; with NAMES each message is counted. */
 PHX_PRIVATE void phx__post_box_flies(struct phx__post *p, struct phx__box *b);

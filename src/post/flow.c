@@ -529,8 +529,7 @@ void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 {
     /* Frames are lost while links live where a relay's queue is full; so send less. */
     o->allowed = PHX__MIN(PHX__MAX(o->allowed / 2, FLOW_ALLOWED_MIN), o->own);
-    o->path.rewind_from = now + (o->rtt.smoothed > FLOW_RTO_MIN ? FLOW_RTO_MIN
-                            : o->rtt.smoothed > FLOW_REWIND_MIN ? o->rtt.smoothed : FLOW_REWIND_MIN);
+    o->path.rewind_from = now + PHX__MAX(PHX__MIN(o->rtt.smoothed, FLOW_RTO_MIN), FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);
 }
 
@@ -541,7 +540,7 @@ void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uin
     int over = usual > 0 ? patience <= waited : waited == o->rto;
 
     o->path.asks = over && (may || usual > 0);
-    o->rto = over || o->path.asks ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
+    o->rto = over ? PHX__MIN(2 * o->rto, FLOW_RTO_MAX) : PHX__MAX(o->rto, patience);
     phx__post_flow_wait(o, o->path.asks ? 0 : PHX__MIN(waited, o->rto - FLOW_RTO_MIN), now);
 }
 
@@ -568,14 +567,12 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
     const struct phx__flow_record *r = phx__post_flow_at(o, index);
     const uint8_t *head = flow_frame(r);
     size_t head_size = flow_head_size(r->flags);
-    struct phx__reader in;
 
     if ((r->flags & PHX__DATA_FIRST) != 0) {
-        phx__buf_reader_init(&in, head + FLOW_NAME_AT, r->head_size - FLOW_NAME_AT);
-        m->to = phx__buf_get_u64(&in);
-        m->from = phx__buf_get_u64(&in);
-        m->tag = phx__buf_get_u64(&in);
-        m->size = (size_t)phx__buf_get_u64(&in);
+        m->to = phx__buf_load_u64(head + FLOW_NAME_AT);
+        m->from = phx__buf_load_u64(head + FLOW_NAME_AT + 8);
+        m->tag = phx__buf_load_u64(head + FLOW_NAME_AT + 16);
+        m->size = (size_t)phx__buf_load_u64(head + FLOW_NAME_AT + 24);
         m->data = r->body != NULL ? r->body->data + r->body_at : head + head_size;
         m->rest = phx__post_flow_rest(r);
         m->run = phx__wire_data_flags(head) & (int)PHX__DATA_RUNS;
@@ -657,7 +654,6 @@ void phx__post_flow_withdraw(struct phx__flow_out *o, uint32_t index)
 void phx__post_flow_sweep(struct phx__flow_out *o)
 {
     uint32_t i = (uint32_t)(o->left - o->base), keep = i;
-    struct phx__writer w;
 
     if (o->gone == 0)
         return;
@@ -673,8 +669,7 @@ void phx__post_flow_sweep(struct phx__flow_out *o)
         }
         if (keep != i) {
             *phx__post_flow_at(o, keep) = *r;
-            phx__buf_writer_init(&w, flow_frame(r) + FLOW_NUMBER_AT, 8);
-            phx__buf_put_u64(&w, o->base + keep);
+            (void)phx__buf_store_u64(flow_frame(r) + FLOW_NUMBER_AT, o->base + keep);
         }
         keep++;
     }

@@ -126,8 +126,7 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
     };
     all = message.body == NULL ? NULL : phx__mem_zero(p->mem, sizeof *all);
     if (all != NULL) {
-        all->token = c->token;
-        all->refs = all->left = m->count;
+        all->refs = m->count;
         phx__ring_init(&all->link);
         phx__ring_add(&p->store.multicasts, &all->link);
         if (c->size > 0)
@@ -149,13 +148,11 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
 
 int phx__post_multicast_send(struct phx__post *p, const struct phx_cast *c)
 {
-    struct multicast_members m;
+    struct multicast_members m = { .seen = { .mem = p->mem } };
     int err = c->ranges_count >= UINT32_MAX - 1 ? PHX_EINVAL : 0;
 
     if (c->size > p->limits.max_message)
         return PHX_ETOOBIG;
-    memset(&m, 0, sizeof m);
-    phx__map_init(&m.seen, p->mem);
     for (size_t i = 0; i < c->ranges_count && err == 0; i++)
         err = multicast_range(p, &m, c->ranges[i], (uint32_t)i + 1);
     if (err == 0 && (m.count == 0 || m.count > INT32_MAX))

@@ -83,7 +83,7 @@ void phx__post_outcome_tell(struct phx__post *p)
 
         p->calls -= p->calls > 0;
         if (o.multicast != NULL)
-            p->ops.member(p->ops.ctx, o.token, o.to, o.result, --o.multicast->left);
+            p->ops.member(p->ops.ctx, o.token, o.to, o.result, o.multicast->refs - 1);
         else if (o.token != 0)
             p->ops.done(p->ops.ctx, o.token, o.to, o.tag, o.result);
         phx__post_store_multicast_drop(&p->store, o.multicast);

@@ -190,7 +190,7 @@ int phx__post_run(struct phx__post *p)
     phx__post_recv_tell_abandoned(p, 0);
     post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
-        phx__post_sched_ack(p, PHX__PEER_OF(p->acks.next, ack.link));
+        phx__post_sched_ack(p, PHX__RING_OF(p->acks.next, phx__post_peer, ack.link));
     return phx__post_ready(p) || (p->recv.early.size > 0 && p->recv.early.known != p->ids->count);
 }
 
@@ -201,9 +201,7 @@ PHX__COLD int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct p
                              const struct phx__post_ops *ops)
 {
     *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
-    p->boxes.expire_at = PHX__NEVER;
     phx__post_store_init(&p->store, mem);
-    phx__ring_init(&p->boxes.held);
     phx__ring_init(&p->boxes.idle);
     phx__ring_init(&p->boxes.local);
     phx__ring_init(&p->boxes.refused);
@@ -232,7 +230,7 @@ PHX__COLD void phx__post_free(struct phx__post *p)
         struct phx__box *b = p->store.boxes[i];
 
         phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
-        phx__post_store_move(&p->store, b, PHX__BOX_HELD, &p->boxes.held);
+        phx__post_store_move(&p->store, b, PHX__BOX_HELD, NULL);
         b->flying = 0;
     }
     phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);

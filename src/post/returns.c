@@ -29,9 +29,7 @@
 
 void phx__post_returns_init(struct phx__post_returns *r, struct phx__mem *mem)
 {
-    memset(r, 0, sizeof *r);
-    r->mem = mem;
-    phx__map_init(&r->refused, mem);
+    *r = (struct phx__post_returns){ .mem = mem, .refused = { .mem = mem } };
 }
 
 void phx__post_returns_reset(struct phx__post_returns *r)

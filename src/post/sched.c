@@ -115,14 +115,13 @@ static void sched_insert(struct phx__post *p, struct phx__post_source *s, uint32
 
 static int sched_is_ready(const struct phx__post_source *s)
 {
-    return s->is_transit ? s->peer->transit.queue.bytes > 0
-                         : s->peer->out.path.asks || phx__post_flow_peek(&s->peer->out) != NULL;
+    return s == &s->peer->own ? s->peer->out.path.asks || phx__post_flow_peek(&s->peer->out) != NULL
+                              : s->peer->transit.queue.bytes > 0;
 }
 
 void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
 {
     uint32_t nbr = s->peer->nbr;
-    int first;
 
     if (s->next != NULL) {
         if (s->nbr == nbr && s->peer->routed)
@@ -134,20 +133,17 @@ void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
     if (nbr >= p->node_capacity
         && phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, nbr + 1, sizeof *p->nodes) != 0)
         nbr = PHX__NONE;
-    first = *sched_circle(p, nbr) == NULL;
-    sched_insert(p, s, nbr);
-    if (first && nbr != PHX__NONE)
+    if (nbr != PHX__NONE && p->nodes[nbr].ready == NULL)
         p->ops.wants(p->ops.ctx, nbr);
+    sched_insert(p, s, nbr);
 }
 
 /* ---- Nodes */
 
 void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
 {
-    uint64_t at = peer->ack.at < peer->idle_at ? peer->ack.at : peer->idle_at;
-
-    at = PHX__MIN(peer->out.rto_at, at);
-    at = PHX__MIN(peer->out.limit_at, at);
+    uint64_t at = PHX__MIN(PHX__MIN(peer->ack.at, peer->idle_at),
+                           PHX__MIN(peer->out.rto_at, peer->out.limit_at));
     if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE < at)
         at = peer->in.at + SCHED_PART_IDLE;
     if (at < phx__timer_at(p->timers, peer->timer))
@@ -227,7 +223,6 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     peer->life = ++p->lives;
     peer->nbr = PHX__NONE;
     peer->own.peer = peer->transit.source.peer = peer;
-    peer->transit.source.is_transit = 1;
     phx__ring_init(&peer->boxes.bound);
     phx__ring_init(&peer->boxes.idle);
     phx__post_returns_init(&peer->returns, p->mem);
@@ -493,7 +488,7 @@ static int sched_multicast(struct phx__post *p, struct phx__post_peer *peer, str
         return 0;
     to[n++] = peer;
     for (s = peer->own.next; s != &peer->own && n < PHX__CAST_LINES; s = s->next)
-        if (!s->is_transit && sched_multicast_joins(&s->peer->out, &r))
+        if (s == &s->peer->own && sched_multicast_joins(&s->peer->out, &r))
             to[n++] = s->peer;
     if (n == 1 || (head = sched_multicast_head(p, to, n)) == NULL)
         return 0;
@@ -568,10 +563,9 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
     if (nbr >= p->node_capacity)
         return 0;
     while (err == 0 && (before = out->bytes) < start + budget && (s = p->nodes[nbr].ready) != NULL) {
-        most = before + SCHED_QUANTUM - s->served;
-        most = most < start + budget ? most : start + budget;
-        err = s->is_transit ? sched_serve_transit(p, s->peer, out, most)
-                            : sched_serve_own(p, s->peer, out, most);
+        most = PHX__MIN(before + SCHED_QUANTUM - s->served, start + budget);
+        err = s == &s->peer->own ? sched_serve_own(p, s->peer, out, most)
+                                 : sched_serve_transit(p, s->peer, out, most);
         s->served += out->bytes - before;
         if (err != 0) {
             sched_unlist(p, s);

@@ -3,8 +3,6 @@
 #define PHX_POST_SCHED_H
 #include "post/state.h"
 
-#define PHX__PEER_OF(link, member) \
-    ((struct phx__post_peer *)(void *)((char *)(link) - offsetof(struct phx__post_peer, member)))
 
 /* The record of a node, or NULL. */
 PHX_PRIVATE struct phx__post_peer *phx__post_sched_find(const struct phx__post *p, uint32_t node);

@@ -27,7 +27,7 @@ struct phx__post_ops {
     void (*message)(phx *ctx, const struct phx_message *m);
     void (*done)(phx *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
     void (*writable)(phx *ctx, uint64_t name);
-    /* There is something to pull for links of this neighbour. */
+    /* There is something to pull for links of this neighbour, a little later. */
     void (*wants)(phx *ctx, uint32_t nbr);
     /* As owner; *last: the last name up to which the answer is the same. 0 or PHX_ENOMEM. */
     int (*segment)(phx *ctx, uint64_t name, uint32_t *owner, uint64_t *last);
@@ -56,7 +56,6 @@ struct phx__post_source {
     struct phx__post_source *prev, *next; /* NULL: in none */
     struct phx__post_peer *peer;
     uint32_t nbr; /* whose circle; PHX__NONE: the strays' */
-    int is_transit;
     size_t served; /* of its quantum */
 };
 
@@ -150,16 +149,14 @@ struct phx__post_outcomes {
     } lost;
 };
 
-/* Mailboxes by state; others are listed with their peer. */
+/* Mailboxes by state; BOUND ones are listed with their peer, HELD ones not at all. */
 struct phx__post_boxes {
-    struct phx__ring held, local, refused;
+    struct phx__ring local, refused;
     struct phx__ring opened; /* GATED ones with nothing under way any more */
     struct phx__ring idle;   /* FLOWING ones with nothing under way, oldest first */
     uint32_t idle_count;
-    size_t local_bytes; /* queued in LOCAL ones */
     int look_again;     /* some could not be moved for lack of memory */
-    uint32_t timer;
-    uint64_t expire_at; /* no queued message expires before */
+    uint32_t timer;     /* no queued message expires before it fires */
 };
 
 /* Names that wait for room in the store; for an owner; for nothing: phx__post_run tells them. */

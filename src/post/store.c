@@ -26,11 +26,8 @@
 
 void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem)
 {
-    memset(s, 0, sizeof *s);
-    s->mem = mem;
-    phx__map_init(&s->index, mem);
-    phx__map_init(&s->waiting, mem);
-    s->tokens = (struct phx__tokens){ .mem = mem, .heads = { .mem = mem } };
+    *s = (struct phx__post_store){ .mem = mem, .index = { .mem = mem }, .waiting = { .mem = mem },
+                                   .tokens = { .mem = mem, .heads = { .mem = mem } } };
     phx__ring_init(&s->multicasts);
 }
 
@@ -48,7 +45,6 @@ void phx__post_store_free(struct phx__post_store *s)
     phx__map_free(&s->waiting);
     phx__post_tokens_drop(&s->tokens);
     phx__buf_block_drop(s->tail);
-    phx__post_store_init(s, s->mem);
 }
 
 PHX__APART static struct phx__box *store_look(struct phx__post_store *s, uint64_t name)
@@ -102,22 +98,17 @@ void phx__post_store_close(struct phx__post_store *s, struct phx__box *b)
     phx__mem_put(s->mem, b, sizeof *b);
 }
 
-void phx__post_store_set_pool(struct phx__box *b, size_t *pool)
+static size_t *store_total(struct phx__post_store *s, const struct phx__box *b)
 {
-    if (b->pool != NULL)
-        *b->pool -= b->bytes;
-    b->pool = pool;
-    if (pool != NULL)
-        *pool += b->bytes;
+    return b->state == PHX__BOX_LOCAL ? &s->local_bytes : &s->held_bytes;
 }
 
 void phx__post_store_move(struct phx__post_store *s, struct phx__box *b, enum phx__box_state state,
                           struct phx__ring *list)
 {
-    /* What the next step delivers does not count as held. */
-    s->held_bytes -= b->state != PHX__BOX_LOCAL ? b->bytes : 0;
+    *store_total(s, b) -= b->bytes;
     b->state = state;
-    s->held_bytes += state != PHX__BOX_LOCAL ? b->bytes : 0;
+    *store_total(s, b) += b->bytes;
     if (list != NULL)
         phx__ring_add(list, &b->link);
     else
@@ -143,7 +134,7 @@ static void store_count(struct phx__post_store *s, struct phx__box *b, const str
     b->bytes += bytes;
     if (b->pool != NULL)
         *b->pool += bytes;
-    s->held_bytes += b->state != PHX__BOX_LOCAL ? bytes : 0;
+    *store_total(s, b) += bytes;
 }
 
 /* A queued message stands in one block with its bytes, if those are not held already. */
@@ -231,12 +222,10 @@ unsigned phx__post_store_note_life(struct phx__box *b, uint64_t life)
 
 int phx__post_store_was_tried(const struct phx__box *b, const struct phx__queued *q, uint64_t life)
 {
-    if (q->message.tried == 0 || q->message.tried == PHX__BOX_ALL_LIVES)
-        return q->message.tried != 0;
     for (uint32_t i = 0; i < b->life_count; i++)
-        if (b->lives[i] == life)
-            return (q->message.tried >> i & 1u) != 0;
-    return 0;
+        if (b->lives[i] == life && (q->message.tried >> i & 1u) != 0)
+            return 1;
+    return q->message.tried == PHX__BOX_ALL_LIVES;
 }
 
 /* ---- Multicasts */

@@ -20,12 +20,10 @@ struct phx__queued {
     struct phx__message message; /* with a body that it holds; a run that came back is one queued message */
 };
 
-/* What a multicast's messages have in common. Each message and each outcome not reported yet refers to it. */
+/* What a multicast's messages have in common. */
 struct phx__multicast {
     struct phx__ring link; /* in phx__post_store.multicasts */
-    uint64_t token;
-    size_t refs;
-    size_t left; /* outcomes not reported yet */
+    size_t refs; /* messages of it, and outcomes that are not reported yet */
 };
 
 enum phx__box_state {
@@ -51,7 +49,7 @@ struct phx__box {
     struct phx__queued *head, *tail;
     struct phx__queued *last_returned; /* the last of those that came back, or NULL */
     size_t bytes; /* as phx__post_store_cost counts */
-    size_t *pool; /* a counter that includes bytes, or NULL */
+    size_t *pool; /* its peer's counter, which includes bytes; or NULL */
     struct phx__waiter *waiters;
     struct phx__post_peer *peer; /* the only one whose flow may have messages to the name; or NULL */
     uint32_t flying;             /* frames with messages to the name there */
@@ -71,16 +69,16 @@ struct phx__post_store {
     struct phx__tokens tokens;
     struct phx__box *recent; /* the one found last */
     struct phx__block *tail; /* where LOCAL messages stand; NULL: none so far */
-    size_t held_bytes;       /* of all mailboxes but LOCAL ones */
+    size_t local_bytes;      /* of LOCAL mailboxes, which the next step delivers */
+    size_t held_bytes;       /* of all others */
     uint32_t queued;         /* messages */
     struct phx__ring multicasts; /* all that have messages or outcomes left */
 };
 
-#define PHX__BOX_OF(ring, member) \
-    ((struct phx__box *)(void *)((char *)(ring) - offsetof(struct phx__box, member)))
 
 PHX_PRIVATE void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem);
-PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s); /* after the mailboxes and all waiters */
+/* After the mailboxes and all waiters; *s is not to be used again. */
+PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s);
 PHX_PRIVATE struct phx__box *phx__post_store_find(struct phx__post_store *s, uint64_t name); /* or NULL */
 /* A new empty mailbox in state HELD, in no list; NULL: no memory. */
 PHX_PRIVATE struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name);
@@ -89,8 +87,6 @@ PHX_PRIVATE void phx__post_store_close(struct phx__post_store *s, struct phx__bo
 /* list: NULL: in none. */
 PHX_PRIVATE void phx__post_store_move(struct phx__post_store *s, struct phx__box *b,
                                       enum phx__box_state state, struct phx__ring *list);
-/* From now on its bytes count in *pool; NULL: nowhere. */
-PHX_PRIVATE void phx__post_store_set_pool(struct phx__box *b, size_t *pool);
 
 /* What a message of this size costs a mailbox: never 0, so that empty messages are bounded, too. */
 PHX_PRIVATE size_t phx__post_store_cost(size_t size);

@@ -18,22 +18,20 @@ void phx__post_tokens_drop(struct phx__tokens *t)
     phx__mem_put(t->mem, t->list, t->capacity * sizeof *t->list);
     phx__map_free(&t->heads);
     t->list = NULL;
-    t->count = t->capacity = 0;
-    t->made = 0;
+    t->count = t->capacity = t->most = 0;
 }
 
 void phx__post_tokens_begin(struct phx__tokens *t, size_t count)
 {
     phx__post_tokens_drop(t);
     t->most = count < TOKENS_NONE / 8 ? (uint32_t)(4 * count + 64) : TOKENS_NONE / 2;
-    t->made = 1;
 }
 
 uint32_t phx__post_tokens_add(struct phx__tokens *t, uint64_t token, const struct phx__token_at *at)
 {
     uint32_t next;
 
-    if (!t->made)
+    if (t->most == 0)
         return TOKENS_NONE;
     next = phx__map_get(&t->heads, token);
     if (t->count == t->most
@@ -49,7 +47,7 @@ uint32_t phx__post_tokens_add(struct phx__tokens *t, uint64_t token, const struc
 
 void phx__post_tokens_gone(struct phx__tokens *t, uint32_t place)
 {
-    if (!t->made)
+    if (t->most == 0)
         return;
     t->list[place].queued = NULL;
     t->list[place].node = PHX__NONE;

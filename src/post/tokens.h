@@ -14,11 +14,10 @@ struct phx__token_at {
 
 struct phx__tokens {
     struct phx__mem *mem;
-    int made;         /* by phx__post_tokens_begin; 0: nothing below is */
     struct phx__map heads;
     struct phx__token_at *list;
     uint32_t count, capacity;
-    uint32_t most;    /* entries, before it costs less to make the index anew */
+    uint32_t most;    /* entries, before it costs less to make the index anew; 0: there is none */
     uint64_t looks;   /* messages that were walked over to cancel others, since the start */
 };
 

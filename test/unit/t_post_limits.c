@@ -599,9 +599,9 @@ static void test_searches(void)
     w->now += 1000;
     phx__post_box_due(&n->post, PHX__TIMER_POST_HOLD, 0);
     ok(n->post.store.queued > 400 && n->post.store.queued < 500
-           && n->post.boxes.expire_at == w->now + 4 * (uint64_t)n->post.store.queued,
+           && phx__timer_at(&n->timers, n->post.boxes.timer) == w->now + 4 * (uint64_t)n->post.store.queued,
        "%u are left, and rest for %u us", (unsigned)n->post.store.queued,
-       (unsigned)(n->post.boxes.expire_at - w->now));
+       (unsigned)(phx__timer_at(&n->timers, n->post.boxes.timer) - w->now));
     turns(w, 10, 1000);
     ok(n->post.store.queued == 0, "in the end all are over");
     ok(world_free(w), "no byte leaked");

@@ -200,7 +200,7 @@ static void test_run_moves(void)
                 all_see(w, 3, 1);
         ok(settle(w) && all_arrived(w) && no_errors(w), "all arrive once and in order, heir %d", heir);
         ok(n->post.pending.count == 0 && n->post.pending.bytes == 0 && n->post.store.held_bytes == 0
-               && n->post.boxes.local_bytes == 0,
+               && n->post.store.local_bytes == 0,
            "nothing is left");
         ok(world_free(w), "no byte leaked");
     }

@@ -716,7 +716,7 @@ static void test_many_names(void)
     w->writable = 0;
     waiting = n->post.store.waiting.count;
     ok(settle(w) && no_errors(w) && all_arrived(w) && w->writable == waiting && waiting > 0
-           && n->post.boxes.local_bytes == 0,
+           && n->post.store.local_bytes == 0,
        "arrives, and those who waited are told");
     ok(world_free(w), "no byte leaked");
 }
