@@ -622,17 +622,14 @@ static long os_recvv(void *world, int handle, const struct iovec *iov, int count
 /* Resolvers may give one of the two or neither (RFC 6761, 6.3). So no hostile DNS can move this name. */
 static int os_resolve_localhost(struct phx_address *out, int capacity)
 {
-    static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, "", 0};
-    static const struct phx_address v6 = {
-        PHX_IPV6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0, "", 0};
     union os_sockaddr a;
     socklen_t size;
-    int fd, n = 0;
-    out[n++] = v4;
+    int fd, n = 1;
+    (void)phx__addr_numeric("127.0.0.1", &out[0]);
     /* Having IPv6 compiled in says little; binding the address says that it is there. */
-    if (capacity > 1 && phx__os_pack(&v6, &a, &size) == 0 && (fd = phx__os_socket(AF_INET6)) >= 0) {
-        if (bind(fd, &a.any, size) == 0)
-            out[n++] = v6;
+    if (capacity > 1 && phx__addr_numeric("::1", &out[1]) == 0 && phx__os_pack(&out[1], &a, &size) == 0
+        && (fd = phx__os_socket(AF_INET6)) >= 0) {
+        n += bind(fd, &a.any, size) == 0;
         close(fd);
     }
     return n;
