@@ -170,16 +170,20 @@ PHX__COLD static int os_local(void *world, int handle, struct phx_address *out)
 
 /* ---- Descriptors */
 
+static int os_set(int fd, int level, int name, int value)
+{
+    return setsockopt(fd, level, name, &value, sizeof value);
+}
+
 static int os_prepare(int fd)
 {
-    int flags = fcntl(fd, F_GETFL), on = 1;
+    int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_poll_error(errno);
 #if !defined(MSG_NOSIGNAL) && defined(SO_NOSIGPIPE)
-    if (setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) != 0 && errno != ENOTSOCK)
+    if (os_set(fd, SOL_SOCKET, SO_NOSIGPIPE, 1) != 0 && errno != ENOTSOCK)
         return phx__os_poll_error(errno);
 #endif
-    (void)on;
     return 0;
 }
 
@@ -187,16 +191,13 @@ static int os_prepare(int fd)
  * that the peer has just closed. Phoenix gathers small frames itself, so Nagle could only delay. */
 PHX__COLD void phx__os_tune(int fd, int family)
 {
-    int on = 1, room = OS_UNIX_BUFFER;
-    unsigned int limit = OS_TCP_USER_TIMEOUT_MS;
     if (family == AF_UNIX)
-        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+        (void)os_set(fd, SOL_SOCKET, SO_SNDBUF, OS_UNIX_BUFFER);
     if (family != AF_INET && family != AF_INET6)
         return;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    (void)limit;
+    (void)os_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 #ifdef TCP_USER_TIMEOUT
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+    (void)os_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, OS_TCP_USER_TIMEOUT_MS);
 #endif
 }
 
@@ -249,21 +250,17 @@ static int os_wake(void *world)
 
 PHX__COLD void phx__os_patience(const struct phx_os *os, int handle, int yes)
 {
-    unsigned int limit = yes ? 0 : OS_TCP_USER_TIMEOUT_MS;
-    int on = yes != 0, idle = 60, every = 10, probes = 6;
-
     if (phx__os_wake_handle(os) < 0)
         return;
-    (void)limit, (void)idle, (void)every, (void)probes;
 #ifdef TCP_USER_TIMEOUT
-    setsockopt(handle, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+    (void)os_set(handle, IPPROTO_TCP, TCP_USER_TIMEOUT, yes ? 0 : OS_TCP_USER_TIMEOUT_MS);
 #endif
 #if defined(TCP_KEEPIDLE) && defined(TCP_KEEPINTVL) && defined(TCP_KEEPCNT)
-    setsockopt(handle, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-    setsockopt(handle, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
-    setsockopt(handle, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+    (void)os_set(handle, IPPROTO_TCP, TCP_KEEPIDLE, 60);
+    (void)os_set(handle, IPPROTO_TCP, TCP_KEEPINTVL, 10);
+    (void)os_set(handle, IPPROTO_TCP, TCP_KEEPCNT, 6);
 #endif
-    setsockopt(handle, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    (void)os_set(handle, SOL_SOCKET, SO_KEEPALIVE, yes != 0);
 }
 
 int phx__os_wake_handle(const struct phx_os *os)
@@ -357,12 +354,11 @@ PHX__COLD static int os_bind_unix(struct os_world *w, int fd, int lock, const un
 
 static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
 {
-    int on = 1;
     /* Without it a node that restarts waits a minute or more for its old connections' TIME_WAIT. */
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0)
+    if (os_set(fd, SOL_SOCKET, SO_REUSEADDR, 1) != 0)
         return phx__os_poll_error(errno);
     /* One port can then be had for both families, by two listeners. */
-    if (a->any.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
+    if (a->any.sa_family == AF_INET6 && os_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) != 0)
         return phx__os_poll_error(errno);
     if (bind(fd, &a->any, size) == 0)
         return 0;
