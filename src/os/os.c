@@ -407,15 +407,12 @@ PHX__COLD static int os_listen(void *world, struct phx_address *at, int *handle)
     struct os_world *w = (struct os_world *)world;
     union os_sockaddr a;
     socklen_t size;
-    int fd, lock = -1, err = phx__os_pack(at, &a, &size);
+    int fd, lock, err = phx__os_pack(at, &a, &size);
     if (err != 0)
         return err;
-    if (a.any.sa_family == AF_UNIX)
-        lock = os_lock_path(a.un.sun_path);
-    if ((fd = phx__os_socket(a.any.sa_family)) < 0) {
-        close(lock);
+    if ((fd = phx__os_socket(a.any.sa_family)) < 0)
         return fd;
-    }
+    lock = a.any.sa_family == AF_UNIX ? os_lock_path(a.un.sun_path) : -1;
     err = a.any.sa_family == AF_UNIX ? os_bind_unix(w, fd, lock, &a, size) : os_bind_tcp(fd, &a, size);
     if (err == 0)
         err = os_begin_listening(fd);
