@@ -1012,10 +1012,12 @@ union os_sockaddr {
 };
 
 /* os.c: an address for the system, or PHX_EADDRESS or PHX_ENOTSUP; a stream socket that is non-blocking and
- * close-on-exec, or a negative error; options for a connection. */
+ * close-on-exec, or a negative error; options for a connection; closes fd for an error, and returns it, or
+ * hands fd out. */
 PHX_PRIVATE int phx__os_pack(const struct phx_address *at, union os_sockaddr *out, socklen_t *size);
 PHX_PRIVATE int phx__os_socket(int family);
 PHX_PRIVATE void phx__os_tune(int fd, int family);
+PHX_PRIVATE int phx__os_give(int fd, int err, int *handle);
 
 /* poll.c: errno as one of ours; the wake pipe is read empty; the queue of a world, whose close is fine if it
  * was not opened; watch and wait are those of struct phx_os. high: the same descriptor, or -1 and errno, or
@@ -7531,6 +7533,15 @@ int phx__os_socket(int family)
 #endif
 }
 
+int phx__os_give(int fd, int err, int *handle)
+{
+    if (err != 0)
+        close(fd);
+    else
+        *handle = fd;
+    return err;
+}
+
 /* ---- Waking */
 
 static int os_wake_open(struct os_world *w)
@@ -7806,13 +7817,9 @@ PHX__COLD static int os_dial(void *world, const struct phx_address *to, int *han
     phx__os_tune(fd, a.any.sa_family);
     /* Interrupted means that it goes on by itself, as POSIX says. EAGAIN is a full backlog of a UNIX
      * listener, for which Linux does not wait: the caller tries again later. */
-    if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR) {
+    if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR)
         err = errno == ENOENT ? PHX_EREFUSED : phx__os_poll_error(errno); /* nobody there, not even a path */
-        close(fd);
-        return err;
-    }
-    *handle = fd;
-    return 0;
+    return phx__os_give(fd, err, handle);
 }
 
 PHX__COLD static int os_finish(void *world, int handle)
@@ -8168,20 +8175,15 @@ PHX__COLD int phx__os_samehost_listen(const struct phx_os *os, const struct phx_
 {
     struct sockaddr_un name;
     socklen_t size;
-    int fd;
+    int fd, err;
 
     if (phx__os_wake_handle(os) < 0 || !os_samehost_has_name(at))
         return PHX_ENOTSUP;
     os_samehost_name(at, 0, &name, &size);
     if ((fd = phx__os_socket(AF_UNIX)) < 0)
         return fd;
-    if (bind(fd, (const struct sockaddr *)&name, size) != 0 || listen(fd, OS_BACKLOG) != 0) {
-        int err = phx__os_poll_error(errno);
-        close(fd);
-        return err;
-    }
-    *handle = fd;
-    return 0;
+    err = bind(fd, (const struct sockaddr *)&name, size) != 0 || listen(fd, OS_BACKLOG) != 0;
+    return phx__os_give(fd, err ? phx__os_poll_error(errno) : 0, handle);
 }
 
 /* Would a packet to this address come from it? */
@@ -8243,13 +8245,9 @@ PHX__COLD int phx__os_samehost_dial(const struct phx_os *os, const struct phx_ad
     err = os_samehost_connect(fd, to, 0);
     if (err == PHX_EREFUSED)
         err = os_samehost_connect(fd, to, 1);
-    if (err != 0) {
-        close(fd);
-        return err;
-    }
-    phx__os_tune(fd, AF_UNIX);
-    *handle = fd;
-    return 0;
+    if (err == 0)
+        phx__os_tune(fd, AF_UNIX);
+    return phx__os_give(fd, err, handle);
 }
 
 #else

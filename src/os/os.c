@@ -218,6 +218,15 @@ int phx__os_socket(int family)
 #endif
 }
 
+int phx__os_give(int fd, int err, int *handle)
+{
+    if (err != 0)
+        close(fd);
+    else
+        *handle = fd;
+    return err;
+}
+
 /* ---- Waking */
 
 static int os_wake_open(struct os_world *w)
@@ -493,13 +502,9 @@ PHX__COLD static int os_dial(void *world, const struct phx_address *to, int *han
     phx__os_tune(fd, a.any.sa_family);
     /* Interrupted means that it goes on by itself, as POSIX says. EAGAIN is a full backlog of a UNIX
      * listener, for which Linux does not wait: the caller tries again later. */
-    if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR) {
+    if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR)
         err = errno == ENOENT ? PHX_EREFUSED : phx__os_poll_error(errno); /* nobody there, not even a path */
-        close(fd);
-        return err;
-    }
-    *handle = fd;
-    return 0;
+    return phx__os_give(fd, err, handle);
 }
 
 PHX__COLD static int os_finish(void *world, int handle)
