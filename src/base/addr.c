@@ -59,13 +59,11 @@ PHX__COLD static int addr_looks_numeric(const char *host)
 /* Letters, digits, '-', '.', and '_', which some sites do use. */
 PHX__COLD static int addr_host_is_good(const char *host)
 {
+    static const char good[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._";
     struct phx_address numeric;
-    const char *s;
 
-    for (s = host; *s != '\0'; s++)
-        if (!addr_is_decimal(*s) && !(*s >= 'a' && *s <= 'z') && !(*s >= 'A' && *s <= 'Z')
-            && *s != '-' && *s != '.' && *s != '_')
-            return 0;
+    if (host[strspn(host, good)] != '\0')
+        return 0;
     return !addr_looks_numeric(host) || phx__addr_numeric(host, &numeric) == 0;
 }
 
