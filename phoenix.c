@@ -1110,6 +1110,9 @@ PHX_PRIVATE uint64_t phx__os_wall_seconds(void);
 /* Where the point stands in it: behind the outer head of 4 bytes and 112 that are the same in all. */
 #define TLS_TBS 112u
 #define TLS_POINT_AT (4u + TLS_TBS)
+/* And where the issuer does. */
+#define TLS_ISSUER_AT 22u
+#define TLS_ISSUER 17u
 #define TLS_HINT 4u
 #define TLS_NONCE 8u
 #define TLS_NAME (2 * (TLS_NONCE + 2 * TLS_HINT)) /* with hints at two keys */
@@ -8301,8 +8304,6 @@ static const uint8_t tls_tbs[TLS_TBS] = {
     0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, /* */
     0x42, 0x00                                                                          /* */
 };
-static const uint8_t tls_ecdsa_sha256[] = { 0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86,
-                                            0x48, 0xce, 0x3d, 0x04, 0x03, 0x02 };
 /* The order of P-256, from the highest byte down (FIPS 186-4, D.1.2.3). */
 static const uint8_t tls_order[32] = { 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00,
                                        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -8339,7 +8340,7 @@ static void cert_certify(struct tls_own *own)
     phx__sha_end(&sha, hash);
     size = br_ecdsa_sign_asn1_get_default()(br_ec_get_default(), &br_sha256_vtable, hash, &own->sk,
                                             signature);
-    phx__buf_put_bytes(&w, tls_ecdsa_sha256, sizeof tls_ecdsa_sha256);
+    phx__buf_put_bytes(&w, tls_tbs + 6, 12); /* how it is signed, said again: the second line of tls_tbs */
     phx__buf_put_u8(&w, 0x03);
     phx__buf_put_u8(&w, (uint8_t)(size + 1));
     phx__buf_put_u8(&w, 0);
@@ -8673,7 +8674,6 @@ int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *ce
 #define TLS_BUFFER 65536u
 /* A handshake does not say more than this at once, unless somebody has very long certificates. */
 #define TLS_REST_MAX (TLS_BUFFER + TLS_OUT)
-#define TLS_ISSUER 17u
 
 struct phx__tls_set {
     struct phx__mem *mem;
@@ -8824,10 +8824,6 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
     return err;
 }
 
-/* A server that wants a certificate must name who may have issued it: CN=node. */
-static const uint8_t tls_node[TLS_ISSUER] = { 0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55,
-                                              0x04, 0x03, 0x0c, 0x04, 'n',  'o',  'd',  'e' };
-
 int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const struct phx__tls_files *files)
 {
     struct phx__tls_set *s = phx__mem_zero(mem, sizeof *s);
@@ -8838,8 +8834,9 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const str
     if (s == NULL)
         return PHX_ENOMEM;
     s->mem = mem;
-    s->issuer.data = (unsigned char *)tls_node; /* BearSSL only reads it */
-    s->issuer.len = sizeof tls_node;
+    /* A server that wants a certificate must name who may have issued it: CN=node, as in our own ones. */
+    s->issuer.data = s->own[0].der + TLS_ISSUER_AT;
+    s->issuer.len = TLS_ISSUER;
     if (files->ca != NULL && (err = tls_open_pem(s, files)) != 0) {
         phx__tls_set_free(s);
         return err;
@@ -9004,8 +9001,7 @@ void phx__tls_free(struct phx__tls *t)
         return;
     mem = t->set->mem;
     phx__mem_put(mem, t->rest, t->rest_capacity);
-    memset(t, 0, sizeof *t); /* it held the keys of a connection */
-    phx__mem_put(mem, t, sizeof *t);
+    phx__mem_put_secret(mem, t, sizeof *t); /* it held the keys of a connection */
 }
 
 /* ---- Bytes */
