@@ -91,10 +91,9 @@ long syscall(long number, ...); /* which only extensions of unistd.h show */
 
 static int os_pack_path(const char *path, size_t capacity, struct sockaddr_un *out, socklen_t *size)
 {
-    const char *end = (const char *)memchr(path, 0, capacity);
-    size_t length = end != NULL ? (size_t)(end - path) : capacity;
+    size_t length = strnlen(path, capacity);
     /* An empty path would make Linux choose a name of its own, outside the file system. */
-    if (end == NULL || length == 0 || length >= sizeof out->sun_path)
+    if (length == capacity || length == 0 || length >= sizeof out->sun_path)
         return PHX_EADDRESS;
     out->sun_family = AF_UNIX;
     memcpy(out->sun_path, path, length + 1);
