@@ -566,7 +566,8 @@ PHX_PRIVATE void phx__ratelimit_clear(struct phx__ratelimit *l, uint64_t key);
 #define PHX__WIRE_HEADER 8u
 /* The size field, which does not count itself. */
 #define PHX__WIRE_FIELD 4u
-/* Where the hop count stands in each frame, and the target's id in those that go from end to end. */
+/* Where flags and hop count stand in each frame, and the target's id in those that go from end to end. */
+#define PHX__DATA_FLAGS 5u
 #define PHX__DATA_HOPS 6u
 #define PHX__DATA_TARGET 8u
 /* No honest node comes this far: an owner begins a new life before its number passes half of all, and phx_new
@@ -693,9 +694,7 @@ PHX_PRIVATE uint8_t *phx__wire_data_put_more(uint8_t *at, int flags, uint64_t to
  * NAMES and TAGS. */
 PHX_PRIVATE const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *to, uint64_t *tag,
                                                size_t *size);
-PHX_PRIVATE int phx__wire_data_flags(const uint8_t *frame);
-/* The DATA frame at `frame` has these flags, too; has `size` bytes now, header included. */
-PHX_PRIVATE void phx__wire_data_set_flags(uint8_t *frame, int flags);
+/* The DATA frame at `frame` has `size` bytes now, header included. */
 PHX_PRIVATE void phx__wire_data_stretch(uint8_t *frame, size_t size);
 
 /* A CAST stands for `count` DATA frames. Each has a line of its own: target, number, epoch, and with FIRST to
@@ -6299,8 +6298,7 @@ void phx__wire_get_fields(struct phx__reader *r, const struct phx__field *f, siz
 #define WIRE_TOTAL_MAX ((uint64_t)1 << 30)
 /* What an ACK may have beyond its fixed fields; what is there is not 0. */
 #define WIRE_ACK_PARTS (PHX__ACK_RETURNS | PHX__ACK_SEEN | PHX__ACK_ASK | PHX__ACK_TELL)
-/* Where the flags stand in a frame, and the epoch in a line. */
-#define WIRE_FLAGS_AT 5u
+/* Where the epoch stands in a line. */
 #define WIRE_EPOCH_AT (sizeof(struct phx_id) + 8)
 /* In a run, before a message behind the first: its size, and perhaps its name and its tag. */
 #define WIRE_MORE_SIZE 2u
@@ -6338,16 +6336,6 @@ const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *to, u
     }
     *tag = phx__buf_load_u64(at);
     return at + WIRE_MORE_FIELD;
-}
-
-int phx__wire_data_flags(const uint8_t *frame)
-{
-    return frame[WIRE_FLAGS_AT];
-}
-
-void phx__wire_data_set_flags(uint8_t *frame, int flags)
-{
-    frame[WIRE_FLAGS_AT] |= (uint8_t)flags;
 }
 
 void phx__wire_data_stretch(uint8_t *frame, size_t size)
@@ -16626,7 +16614,7 @@ uint32_t phx__post_flow_rest(const struct phx__flow_record *r)
 
 int phx__post_flow_is_mixed(const struct phx__flow_record *r)
 {
-    return phx__post_flow_rest(r) > 0 && (phx__wire_data_flags(flow_frame(r)) & (int)PHX__DATA_NAMES) != 0;
+    return phx__post_flow_rest(r) > 0 && (flow_frame(r)[PHX__DATA_FLAGS] & PHX__DATA_NAMES) != 0;
 }
 
 size_t phx__post_flow_payload(const struct phx__flow_record *r)
@@ -16634,7 +16622,7 @@ size_t phx__post_flow_payload(const struct phx__flow_record *r)
     size_t bytes = flow_frame_size(r) - flow_head_size(r->flags);
     uint32_t rest = phx__post_flow_rest(r);
 
-    return rest == 0 ? bytes : bytes - rest * phx__wire_data_more_head(phx__wire_data_flags(flow_frame(r)));
+    return rest == 0 ? bytes : bytes - rest * phx__wire_data_more_head(flow_frame(r)[PHX__DATA_FLAGS]);
 }
 
 PHX__COLD void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
@@ -16870,7 +16858,7 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, 
     o->tail->used += need;
     r->head_size = (uint16_t)(r->head_size + need);
     if (r->body_at++ == 0)
-        phx__wire_data_set_flags(frame, open->run);
+        frame[PHX__DATA_FLAGS] |= (uint8_t)open->run;
     phx__wire_data_stretch(frame, r->head_size);
     return at;
 }
@@ -17102,7 +17090,7 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
         m->size = (size_t)phx__buf_get_u64(&in);
         m->data = r->body != NULL ? r->body->data + r->body_at : head + head_size;
         m->rest = phx__post_flow_rest(r);
-        m->run = phx__wire_data_flags(head) & (int)PHX__DATA_RUNS;
+        m->run = head[PHX__DATA_FLAGS] & (int)PHX__DATA_RUNS;
         m->rest_size = m->run == 0 ? 0 : r->head_size - head_size - m->size;
     } else {
         PHX_ASSERT(index == 0);
