@@ -248,20 +248,18 @@ uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity)
 static void tls_setup(br_ssl_engine_context *e, struct phx__tls *t, const uint8_t *seed)
 {
     /* AES goes first where the processor helps with it, which all sides of a cluster mostly agree on. */
-    static const uint16_t aes_first[] = {
-        BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,       BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-        BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-        BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,       BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
+    int aes = br_aes_x86ni_ctr_get_vtable() != NULL || br_aes_pwr8_ctr_get_vtable() != NULL;
+    const uint16_t suites[] = {
+        aes ? BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 : BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+        aes ? BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 : BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        aes ? BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 : BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+        aes ? BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 : BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+        BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
     };
-    static const uint16_t chacha_first[] = {
-        BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-        BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,       BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-        BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,       BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
-    };
-    int fast = br_aes_x86ni_ctr_get_vtable() != NULL || br_aes_pwr8_ctr_get_vtable() != NULL;
 
     br_ssl_engine_set_versions(e, BR_TLS12, BR_TLS12);
-    br_ssl_engine_set_suites(e, fast ? aes_first : chacha_first, PHX__COUNT(aes_first));
+    br_ssl_engine_set_suites(e, suites, PHX__COUNT(suites));
     br_ssl_engine_set_hash(e, br_sha256_ID, &br_sha256_vtable);
     br_ssl_engine_set_hash(e, br_sha384_ID, &br_sha384_vtable);
     br_ssl_engine_set_hash(e, br_sha512_ID, &br_sha512_vtable);
