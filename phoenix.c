@@ -8055,10 +8055,8 @@ static void os_free(void *world)
 {
     struct os_world *w = (struct os_world *)world;
     phx__os_poll_close(w);
-    if (w->wake_read >= 0)
-        close(w->wake_read);
-    if (w->wake_write >= 0)
-        close(w->wake_write);
+    close(w->wake_read); /* -1, which was not opened, is no harm */
+    close(w->wake_write);
     phx__mem_put(w->mem, w->paths, w->paths_capacity * sizeof *w->paths);
     phx__mem_put(w->mem, w, sizeof *w);
 }
