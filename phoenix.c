@@ -568,7 +568,8 @@ PHX_PRIVATE void phx__ratelimit_clear(struct phx__ratelimit *l, uint64_t key);
 #define PHX__WIRE_HEADER 8u
 /* The size field, which does not count itself. */
 #define PHX__WIRE_FIELD 4u
-/* Where the hop count stands in each frame, and the target's id in those that go from end to end. */
+/* Where flags and hop count stand in each frame, and the target's id in those that go from end to end. */
+#define PHX__DATA_FLAGS 5u
 #define PHX__DATA_HOPS 6u
 #define PHX__DATA_TARGET 8u
 /* No honest node comes this far: an owner begins a new life before its number passes half of all, and phx_new
@@ -695,9 +696,7 @@ PHX_PRIVATE uint8_t *phx__wire_data_put_more(uint8_t *at, int flags, uint64_t to
  * NAMES and TAGS. */
 PHX_PRIVATE const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *to, uint64_t *tag,
                                                size_t *size);
-PHX_PRIVATE int phx__wire_data_flags(const uint8_t *frame);
-/* The DATA frame at `frame` has these flags, too; has `size` bytes now, header included. */
-PHX_PRIVATE void phx__wire_data_set_flags(uint8_t *frame, int flags);
+/* The DATA frame at `frame` has `size` bytes now, header included. */
 PHX_PRIVATE void phx__wire_data_stretch(uint8_t *frame, size_t size);
 
 /* A CAST stands for `count` DATA frames. Each has a line of its own: target, number, epoch, and with FIRST to
@@ -1016,10 +1015,12 @@ union os_sockaddr {
 };
 
 /* os.c: an address for the system, or PHX_EADDRESS or PHX_ENOTSUP; a stream socket that is non-blocking and
- * close-on-exec, or a negative error; options for a connection. */
+ * close-on-exec, or a negative error; options for a connection; closes fd for an error, and returns it, or
+ * hands fd out. */
 PHX_PRIVATE int phx__os_pack(const struct phx_address *at, union os_sockaddr *out, socklen_t *size);
 PHX_PRIVATE int phx__os_socket(int family);
 PHX_PRIVATE void phx__os_tune(int fd, int family);
+PHX_PRIVATE int phx__os_give(int fd, int err, int *handle);
 
 /* poll.c: errno as one of ours; the wake pipe is read empty; the queue of a world, whose close is fine if it
  * was not opened; watch and wait are those of struct phx_os. high: the same descriptor, or -1 and errno, or
@@ -1112,6 +1113,9 @@ PHX_PRIVATE uint64_t phx__os_wall_seconds(void);
 /* Where the point stands in it: behind the outer head of 4 bytes and 112 that are the same in all. */
 #define TLS_TBS 112u
 #define TLS_POINT_AT (4u + TLS_TBS)
+/* And where the issuer does. */
+#define TLS_ISSUER_AT 22u
+#define TLS_ISSUER 17u
 #define TLS_HINT 4u
 #define TLS_NONCE 8u
 #define TLS_NAME (2 * (TLS_NONCE + 2 * TLS_HINT)) /* with hints at two keys */
@@ -5661,12 +5665,7 @@ const char *phx_id_text(const struct phx_id *id, char out[PHX_ID_TEXT])
 /* Added to the family on the wire if the address is spoken over TLS. */
 #define ADDR_TLS 16
 
-/* ---- From text. The C library's character classes follow the locale; these do not. */
-static int addr_is_decimal(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
+/* ---- From text. The C library's character classes follow the locale; sets that are written out do not. */
 PHX__COLD int phx__addr_numeric(const char *host, struct phx_address *out)
 {
     /* The port comes out as zero, and so does all that is unused: addresses are kept and sent whole. A colon
@@ -5696,25 +5695,25 @@ PHX__COLD static int addr_looks_numeric(const char *host)
 /* Letters, digits, '-', '.', and '_', which some sites do use. */
 PHX__COLD static int addr_host_is_good(const char *host)
 {
+    static const char good[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._";
     struct phx_address numeric;
-    const char *s;
 
-    for (s = host; *s != '\0'; s++)
-        if (!addr_is_decimal(*s) && !(*s >= 'a' && *s <= 'z') && !(*s >= 'A' && *s <= 'Z')
-            && *s != '-' && *s != '.' && *s != '_')
-            return 0;
+    if (host[strspn(host, good)] != '\0')
+        return 0;
     return !addr_looks_numeric(host) || phx__addr_numeric(host, &numeric) == 0;
 }
 
 /* Decimal digits only, 0..65535, up to the end of the text: 1, or 0. */
 PHX__COLD static int addr_parse_port(const char *s, uint16_t *port)
 {
+    size_t digits = strspn(s, "0123456789");
     uint32_t value = 0;
-    int digits;
 
-    for (digits = 0; digits < 5 && addr_is_decimal(*s); digits++, s++)
-        value = value * 10 + (uint32_t)(*s - '0');
-    if (digits == 0 || *s != '\0' || value > 65535)
+    if (digits == 0 || digits > 5 || s[digits] != '\0')
+        return 0;
+    while (*s != '\0')
+        value = value * 10 + (uint32_t)(*s++ - '0');
+    if (value > 65535)
         return 0;
     *port = (uint16_t)value;
     return 1;
@@ -6285,8 +6284,7 @@ void phx__wire_get_fields(struct phx__reader *r, const struct phx__field *f, siz
 #define WIRE_TOTAL_MAX ((uint64_t)1 << 30)
 /* What an ACK may have beyond its fixed fields; what is there is not 0. */
 #define WIRE_ACK_PARTS (PHX__ACK_RETURNS | PHX__ACK_SEEN | PHX__ACK_ASK | PHX__ACK_TELL)
-/* Where the flags stand in a frame, and the epoch in a line. */
-#define WIRE_FLAGS_AT 5u
+/* Where the epoch stands in a line. */
 #define WIRE_EPOCH_AT (sizeof(struct phx_id) + 8)
 /* In a run, before a message behind the first: its size, and perhaps its name and its tag. */
 #define WIRE_MORE_SIZE 2u
@@ -6324,16 +6322,6 @@ const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *to, u
     }
     *tag = phx__buf_load_u64(at);
     return at + WIRE_MORE_FIELD;
-}
-
-int phx__wire_data_flags(const uint8_t *frame)
-{
-    return frame[WIRE_FLAGS_AT];
-}
-
-void phx__wire_data_set_flags(uint8_t *frame, int flags)
-{
-    frame[WIRE_FLAGS_AT] |= (uint8_t)flags;
 }
 
 void phx__wire_data_stretch(uint8_t *frame, size_t size)
@@ -6904,7 +6892,6 @@ static const struct phx__field wire_hello[] = {
     PHX__BYTES(phx__hello, id), PHX__NUMBER(phx__hello, incarnation), PHX__BYTES(phx__hello, nonce),
     { 0, PHX__ZEROS, 0 },
 };
-#define WIRE_PADDED 1u /* fields at the end of a HELLO or ANSWER that only one with PADDED has */
 
 /* The macs of ANSWER and PROOF stand last but for the padding, so what they cover is a prefix of the body as
  * it was sent. */
@@ -6927,7 +6914,6 @@ static const struct phx__field wire_beat[] = {
     PHX__NUMBER(phx__beat, next_ms), PHX__NUMBER(phx__beat, digest), PHX__NUMBER(phx__beat, around),
     PHX__NUMBER(phx__beat, around_count), PHX__NUMBER(phx__beat, echo_ms), PHX__NUMBER(phx__beat, lost),
 };
-#define WIRE_BEAT_SHRUNK 1u /* fields at its end that only one with SHRUNK has */
 
 static const struct phx__field wire_suspect[] = {
     PHX__BYTES(phx__suspect, id), PHX__NUMBER(phx__suspect, incarnation), PHX__NUMBER(phx__suspect, seq),
@@ -6952,33 +6938,30 @@ static const struct phx__field wire_trace[] = {
     PHX__NUMBER(phx__trace, number), PHX__NUMBER(phx__trace, distance),
     { offsetof(struct phx__trace, why), PHX__ERROR, 0 },
 };
-#define WIRE_TRACE_ANSWER 2u /* fields at its end that only an answer has */
 
-#define WIRE_FORMAT(fields, type) { fields, PHX__COUNT(fields), sizeof(type) }
+#define WIRE_FORMAT(fields, type, optional, flag) { fields, sizeof(type), PHX__COUNT(fields), optional, flag }
 static const struct wire_format {
     const struct phx__field *fields;
-    size_t count, size;
+    uint16_t size;
+    uint8_t count, optional, flag; /* the last `optional` fields are only in a frame with this flag */
 } wire_formats[PHX__FRAME_TYPES] = {
-    [PHX__HELLO] = WIRE_FORMAT(wire_hello, struct phx__hello),
-    [PHX__ANSWER] = WIRE_FORMAT(wire_answer, struct phx__answer),
-    [PHX__PROOF] = WIRE_FORMAT(wire_proof, struct phx__proof),
-    [PHX__REFUSE] = WIRE_FORMAT(wire_refuse, int),
-    [PHX__REQUEST] = WIRE_FORMAT(wire_request, struct phx__request),
-    [PHX__BEAT] = WIRE_FORMAT(wire_beat, struct phx__beat),
-    [PHX__SUSPECT] = WIRE_FORMAT(wire_suspect, struct phx__suspect),
-    [PHX__PROBE] = WIRE_FORMAT(wire_probe, struct phx__probe),
-    [PHX__HAND] = WIRE_FORMAT(wire_hand, struct phx__hand),
-    [PHX__TRACE] = WIRE_FORMAT(wire_trace, struct phx__trace),
+    [PHX__HELLO] = WIRE_FORMAT(wire_hello, struct phx__hello, 1, PHX__PADDED),
+    [PHX__ANSWER] = WIRE_FORMAT(wire_answer, struct phx__answer, 1, PHX__PADDED),
+    [PHX__PROOF] = WIRE_FORMAT(wire_proof, struct phx__proof, 0, 0),
+    [PHX__REFUSE] = WIRE_FORMAT(wire_refuse, int, 0, 0),
+    [PHX__REQUEST] = WIRE_FORMAT(wire_request, struct phx__request, 0, 0),
+    [PHX__BEAT] = WIRE_FORMAT(wire_beat, struct phx__beat, 1, PHX__BEAT_SHRUNK),
+    [PHX__SUSPECT] = WIRE_FORMAT(wire_suspect, struct phx__suspect, 0, 0),
+    [PHX__PROBE] = WIRE_FORMAT(wire_probe, struct phx__probe, 0, 0),
+    [PHX__HAND] = WIRE_FORMAT(wire_hand, struct phx__hand, 0, 0),
+    [PHX__TRACE] = WIRE_FORMAT(wire_trace, struct phx__trace, 2, PHX__TRACE_ANSWER),
 };
 
 static size_t wire_field_count(int type, int flags)
 {
-    int asks = type == PHX__TRACE && (flags & (int)PHX__TRACE_ANSWER) == 0;
-    int beats = type == PHX__BEAT && (flags & (int)PHX__BEAT_SHRUNK) == 0;
-    int plain = (type == PHX__HELLO || type == PHX__ANSWER) && (flags & (int)PHX__PADDED) == 0;
+    const struct wire_format *format = &wire_formats[type];
 
-    return wire_formats[type].count
-           - (asks ? WIRE_TRACE_ANSWER : beats ? WIRE_BEAT_SHRUNK : plain ? WIRE_PADDED : 0);
+    return format->count - ((flags & format->flag) == 0 ? (size_t)format->optional : 0);
 }
 
 void phx__wire_link_put(struct phx__writer *w, int type, int flags, int hops, const void *body)
@@ -7398,10 +7381,9 @@ long syscall(long number, ...); /* which only extensions of unistd.h show */
 
 static int os_pack_path(const char *path, size_t capacity, struct sockaddr_un *out, socklen_t *size)
 {
-    const char *end = (const char *)memchr(path, 0, capacity);
-    size_t length = end != NULL ? (size_t)(end - path) : capacity;
+    size_t length = strnlen(path, capacity);
     /* An empty path would make Linux choose a name of its own, outside the file system. */
-    if (end == NULL || length == 0 || length >= sizeof out->sun_path)
+    if (length == capacity || length == 0 || length >= sizeof out->sun_path)
         return PHX_EADDRESS;
     out->sun_family = AF_UNIX;
     memcpy(out->sun_path, path, length + 1);
@@ -7477,16 +7459,20 @@ PHX__COLD static int os_local(void *world, int handle, struct phx_address *out)
 
 /* ---- Descriptors */
 
+static int os_set(int fd, int level, int name, int value)
+{
+    return setsockopt(fd, level, name, &value, sizeof value);
+}
+
 static int os_prepare(int fd)
 {
-    int flags = fcntl(fd, F_GETFL), on = 1;
+    int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_poll_error(errno);
 #if !defined(MSG_NOSIGNAL) && defined(SO_NOSIGPIPE)
-    if (setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) != 0 && errno != ENOTSOCK)
+    if (os_set(fd, SOL_SOCKET, SO_NOSIGPIPE, 1) != 0 && errno != ENOTSOCK)
         return phx__os_poll_error(errno);
 #endif
-    (void)on;
     return 0;
 }
 
@@ -7494,16 +7480,13 @@ static int os_prepare(int fd)
  * that the peer has just closed. Phoenix gathers small frames itself, so Nagle could only delay. */
 PHX__COLD void phx__os_tune(int fd, int family)
 {
-    int on = 1, room = OS_UNIX_BUFFER;
-    unsigned int limit = OS_TCP_USER_TIMEOUT_MS;
     if (family == AF_UNIX)
-        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+        (void)os_set(fd, SOL_SOCKET, SO_SNDBUF, OS_UNIX_BUFFER);
     if (family != AF_INET && family != AF_INET6)
         return;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    (void)limit;
+    (void)os_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 #ifdef TCP_USER_TIMEOUT
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+    (void)os_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, OS_TCP_USER_TIMEOUT_MS);
 #endif
 }
 
@@ -7522,6 +7505,15 @@ int phx__os_socket(int family)
     }
     return fd;
 #endif
+}
+
+int phx__os_give(int fd, int err, int *handle)
+{
+    if (err != 0)
+        close(fd);
+    else
+        *handle = fd;
+    return err;
 }
 
 /* ---- Waking */
@@ -7556,21 +7548,17 @@ static int os_wake(void *world)
 
 PHX__COLD void phx__os_patience(const struct phx_os *os, int handle, int yes)
 {
-    unsigned int limit = yes ? 0 : OS_TCP_USER_TIMEOUT_MS;
-    int on = yes != 0, idle = 60, every = 10, probes = 6;
-
     if (phx__os_wake_handle(os) < 0)
         return;
-    (void)limit, (void)idle, (void)every, (void)probes;
 #ifdef TCP_USER_TIMEOUT
-    setsockopt(handle, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+    (void)os_set(handle, IPPROTO_TCP, TCP_USER_TIMEOUT, yes ? 0 : OS_TCP_USER_TIMEOUT_MS);
 #endif
 #if defined(TCP_KEEPIDLE) && defined(TCP_KEEPINTVL) && defined(TCP_KEEPCNT)
-    setsockopt(handle, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-    setsockopt(handle, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
-    setsockopt(handle, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+    (void)os_set(handle, IPPROTO_TCP, TCP_KEEPIDLE, 60);
+    (void)os_set(handle, IPPROTO_TCP, TCP_KEEPINTVL, 10);
+    (void)os_set(handle, IPPROTO_TCP, TCP_KEEPCNT, 6);
 #endif
-    setsockopt(handle, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    (void)os_set(handle, SOL_SOCKET, SO_KEEPALIVE, yes != 0);
 }
 
 int phx__os_wake_handle(const struct phx_os *os)
@@ -7664,12 +7652,11 @@ PHX__COLD static int os_bind_unix(struct os_world *w, int fd, int lock, const un
 
 static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
 {
-    int on = 1;
     /* Without it a node that restarts waits a minute or more for its old connections' TIME_WAIT. */
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0)
+    if (os_set(fd, SOL_SOCKET, SO_REUSEADDR, 1) != 0)
         return phx__os_poll_error(errno);
     /* One port can then be had for both families, by two listeners. */
-    if (a->any.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
+    if (a->any.sa_family == AF_INET6 && os_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) != 0)
         return phx__os_poll_error(errno);
     if (bind(fd, &a->any, size) == 0)
         return 0;
@@ -7718,15 +7705,12 @@ PHX__COLD static int os_listen(void *world, struct phx_address *at, int *handle)
     struct os_world *w = (struct os_world *)world;
     union os_sockaddr a;
     socklen_t size;
-    int fd, lock = -1, err = phx__os_pack(at, &a, &size);
+    int fd, lock, err = phx__os_pack(at, &a, &size);
     if (err != 0)
         return err;
-    if (a.any.sa_family == AF_UNIX)
-        lock = os_lock_path(a.un.sun_path);
-    if ((fd = phx__os_socket(a.any.sa_family)) < 0) {
-        close(lock);
+    if ((fd = phx__os_socket(a.any.sa_family)) < 0)
         return fd;
-    }
+    lock = a.any.sa_family == AF_UNIX ? os_lock_path(a.un.sun_path) : -1;
     err = a.any.sa_family == AF_UNIX ? os_bind_unix(w, fd, lock, &a, size) : os_bind_tcp(fd, &a, size);
     if (err == 0)
         err = os_begin_listening(fd);
@@ -7807,13 +7791,9 @@ PHX__COLD static int os_dial(void *world, const struct phx_address *to, int *han
     phx__os_tune(fd, a.any.sa_family);
     /* Interrupted means that it goes on by itself, as POSIX says. EAGAIN is a full backlog of a UNIX
      * listener, for which Linux does not wait: the caller tries again later. */
-    if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR) {
+    if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR)
         err = errno == ENOENT ? PHX_EREFUSED : phx__os_poll_error(errno); /* nobody there, not even a path */
-        close(fd);
-        return err;
-    }
-    *handle = fd;
-    return 0;
+    return phx__os_give(fd, err, handle);
 }
 
 PHX__COLD static int os_finish(void *world, int handle)
@@ -7929,17 +7909,14 @@ static long os_recvv(void *world, int handle, const struct iovec *iov, int count
 /* Resolvers may give one of the two or neither (RFC 6761, 6.3). So no hostile DNS can move this name. */
 static int os_resolve_localhost(struct phx_address *out, int capacity)
 {
-    static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, "", 0};
-    static const struct phx_address v6 = {
-        PHX_IPV6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0, "", 0};
     union os_sockaddr a;
     socklen_t size;
-    int fd, n = 0;
-    out[n++] = v4;
+    int fd, n = 1;
+    (void)phx__addr_numeric("127.0.0.1", &out[0]);
     /* Having IPv6 compiled in says little; binding the address says that it is there. */
-    if (capacity > 1 && phx__os_pack(&v6, &a, &size) == 0 && (fd = phx__os_socket(AF_INET6)) >= 0) {
-        if (bind(fd, &a.any, size) == 0)
-            out[n++] = v6;
+    if (capacity > 1 && phx__addr_numeric("::1", &out[1]) == 0 && phx__os_pack(&out[1], &a, &size) == 0
+        && (fd = phx__os_socket(AF_INET6)) >= 0) {
+        n += bind(fd, &a.any, size) == 0;
         close(fd);
     }
     return n;
@@ -8064,10 +8041,8 @@ static void os_free(void *world)
 {
     struct os_world *w = (struct os_world *)world;
     phx__os_poll_close(w);
-    if (w->wake_read >= 0)
-        close(w->wake_read);
-    if (w->wake_write >= 0)
-        close(w->wake_write);
+    close(w->wake_read); /* -1, which was not opened, is no harm */
+    close(w->wake_write);
     phx__mem_put(w->mem, w->paths, w->paths_capacity * sizeof *w->paths);
     phx__mem_put(w->mem, w, sizeof *w);
 }
@@ -8172,20 +8147,15 @@ PHX__COLD int phx__os_samehost_listen(const struct phx_os *os, const struct phx_
 {
     struct sockaddr_un name;
     socklen_t size;
-    int fd;
+    int fd, err;
 
     if (phx__os_wake_handle(os) < 0 || !os_samehost_has_name(at))
         return PHX_ENOTSUP;
     os_samehost_name(at, 0, &name, &size);
     if ((fd = phx__os_socket(AF_UNIX)) < 0)
         return fd;
-    if (bind(fd, (const struct sockaddr *)&name, size) != 0 || listen(fd, OS_BACKLOG) != 0) {
-        int err = phx__os_poll_error(errno);
-        close(fd);
-        return err;
-    }
-    *handle = fd;
-    return 0;
+    err = bind(fd, (const struct sockaddr *)&name, size) != 0 || listen(fd, OS_BACKLOG) != 0;
+    return phx__os_give(fd, err ? phx__os_poll_error(errno) : 0, handle);
 }
 
 /* Would a packet to this address come from it? */
@@ -8247,13 +8217,9 @@ PHX__COLD int phx__os_samehost_dial(const struct phx_os *os, const struct phx_ad
     err = os_samehost_connect(fd, to, 0);
     if (err == PHX_EREFUSED)
         err = os_samehost_connect(fd, to, 1);
-    if (err != 0) {
-        close(fd);
-        return err;
-    }
-    phx__os_tune(fd, AF_UNIX);
-    *handle = fd;
-    return 0;
+    if (err == 0)
+        phx__os_tune(fd, AF_UNIX);
+    return phx__os_give(fd, err, handle);
 }
 
 #else
@@ -8309,8 +8275,6 @@ static const uint8_t tls_tbs[TLS_TBS] = {
     0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, /* */
     0x42, 0x00                                                                          /* */
 };
-static const uint8_t tls_ecdsa_sha256[] = { 0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86,
-                                            0x48, 0xce, 0x3d, 0x04, 0x03, 0x02 };
 /* The order of P-256, from the highest byte down (FIPS 186-4, D.1.2.3). */
 static const uint8_t tls_order[32] = { 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00,
                                        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -8347,7 +8311,7 @@ static void cert_certify(struct tls_own *own)
     phx__sha_end(&sha, hash);
     size = br_ecdsa_sign_asn1_get_default()(br_ec_get_default(), &br_sha256_vtable, hash, &own->sk,
                                             signature);
-    phx__buf_put_bytes(&w, tls_ecdsa_sha256, sizeof tls_ecdsa_sha256);
+    phx__buf_put_bytes(&w, tls_tbs + 6, 12); /* how it is signed, said again: the second line of tls_tbs */
     phx__buf_put_u8(&w, 0x03);
     phx__buf_put_u8(&w, (uint8_t)(size + 1));
     phx__buf_put_u8(&w, 0);
@@ -8681,7 +8645,6 @@ int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *ce
 #define TLS_BUFFER 65536u
 /* A handshake does not say more than this at once, unless somebody has very long certificates. */
 #define TLS_REST_MAX (TLS_BUFFER + TLS_OUT)
-#define TLS_ISSUER 17u
 
 struct phx__tls_set {
     struct phx__mem *mem;
@@ -8832,10 +8795,6 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
     return err;
 }
 
-/* A server that wants a certificate must name who may have issued it: CN=node. */
-static const uint8_t tls_node[TLS_ISSUER] = { 0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55,
-                                              0x04, 0x03, 0x0c, 0x04, 'n',  'o',  'd',  'e' };
-
 int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const struct phx__tls_files *files)
 {
     struct phx__tls_set *s = phx__mem_zero(mem, sizeof *s);
@@ -8846,8 +8805,9 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const str
     if (s == NULL)
         return PHX_ENOMEM;
     s->mem = mem;
-    s->issuer.data = (unsigned char *)tls_node; /* BearSSL only reads it */
-    s->issuer.len = sizeof tls_node;
+    /* A server that wants a certificate must name who may have issued it: CN=node, as in our own ones. */
+    s->issuer.data = s->own[0].der + TLS_ISSUER_AT;
+    s->issuer.len = TLS_ISSUER;
     if (files->ca != NULL && (err = tls_open_pem(s, files)) != 0) {
         phx__tls_set_free(s);
         return err;
@@ -8891,20 +8851,18 @@ uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity)
 static void tls_setup(br_ssl_engine_context *e, struct phx__tls *t, const uint8_t *seed)
 {
     /* AES goes first where the processor helps with it, which all sides of a cluster mostly agree on. */
-    static const uint16_t aes_first[] = {
-        BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,       BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-        BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-        BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,       BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
+    int aes = br_aes_x86ni_ctr_get_vtable() != NULL || br_aes_pwr8_ctr_get_vtable() != NULL;
+    const uint16_t suites[] = {
+        aes ? BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 : BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+        aes ? BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 : BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        aes ? BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 : BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+        aes ? BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 : BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+        BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
     };
-    static const uint16_t chacha_first[] = {
-        BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-        BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,       BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-        BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,       BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
-    };
-    int fast = br_aes_x86ni_ctr_get_vtable() != NULL || br_aes_pwr8_ctr_get_vtable() != NULL;
 
     br_ssl_engine_set_versions(e, BR_TLS12, BR_TLS12);
-    br_ssl_engine_set_suites(e, fast ? aes_first : chacha_first, PHX__COUNT(aes_first));
+    br_ssl_engine_set_suites(e, suites, PHX__COUNT(suites));
     br_ssl_engine_set_hash(e, br_sha256_ID, &br_sha256_vtable);
     br_ssl_engine_set_hash(e, br_sha384_ID, &br_sha384_vtable);
     br_ssl_engine_set_hash(e, br_sha512_ID, &br_sha512_vtable);
@@ -9012,8 +8970,7 @@ void phx__tls_free(struct phx__tls *t)
         return;
     mem = t->set->mem;
     phx__mem_put(mem, t->rest, t->rest_capacity);
-    memset(t, 0, sizeof *t); /* it held the keys of a connection */
-    phx__mem_put(mem, t, sizeof *t);
+    phx__mem_put_secret(mem, t, sizeof *t); /* it held the keys of a connection */
 }
 
 /* ---- Bytes */
@@ -9530,31 +9487,25 @@ PHX__COLD static int hello_say_hello(struct phx__link_set *s, struct phx__link *
     return phx__link_out_control_end(s, l, &w);
 }
 
-/* The macs of an ANSWER that ends here. */
-static void hello_put_macs(uint8_t *end, const struct phx__answer *a)
-{
-    memcpy(end - 2 * PHX__MAC, a->mac, PHX__MAC);
-    memcpy(end - PHX__MAC, a->mac_other, PHX__MAC);
-}
-
 PHX__COLD static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a = { .version = PHX__WIRE_VERSION, .id = *s->self, .incarnation = s->incarnation,
                              .features = l->said.features, .observed = l->address };
+    struct phx__link_body *kept = &l->hello->answer;
     struct phx__writer w;
+    uint8_t *macs;
     int err;
 
     s->ops->introduce(s->ctx, l, &l->said);
     a.own = l->said;
     if ((err = s->ops->random(s->ctx, a.nonce, sizeof a.nonce)) != 0
         || (err = s->ops->random(s->ctx, a.mac_other, sizeof a.mac_other)) != 0
-        || (err = hello_put(s, l, PHX__ANSWER, &a, &l->hello->answer, &w)) != 0)
+        || (err = hello_put(s, l, PHX__ANSWER, &a, kept, &w)) != 0)
         return err;
-    hello_mac(s, l, 0, NULL, 0, a.mac);
-    if (hello_keys(s) > 1)
-        hello_mac(s, l, 1, NULL, 0, a.mac_other);
-    hello_put_macs(w.data + PHX__WIRE_HEADER + l->hello->answer.size, &a);
-    hello_put_macs(l->hello->answer.data + l->hello->answer.size, &a);
+    macs = w.data + PHX__WIRE_HEADER + kept->size - 2 * PHX__MAC;
+    for (uint32_t key = 0; key < hello_keys(s); key++) /* if there is no second, its place stays random */
+        hello_mac(s, l, key, NULL, 0, macs + key * PHX__MAC);
+    memcpy(kept->data + kept->size - 2 * PHX__MAC, macs, 2 * PHX__MAC);
     l->state = PHX__LINK_PROOF;
     return phx__link_out_control_end(s, l, &w);
 }
@@ -16649,7 +16600,7 @@ uint32_t phx__post_flow_rest(const struct phx__flow_record *r)
 
 int phx__post_flow_is_mixed(const struct phx__flow_record *r)
 {
-    return phx__post_flow_rest(r) > 0 && (phx__wire_data_flags(flow_frame(r)) & (int)PHX__DATA_NAMES) != 0;
+    return phx__post_flow_rest(r) > 0 && (flow_frame(r)[PHX__DATA_FLAGS] & PHX__DATA_NAMES) != 0;
 }
 
 size_t phx__post_flow_payload(const struct phx__flow_record *r)
@@ -16657,7 +16608,7 @@ size_t phx__post_flow_payload(const struct phx__flow_record *r)
     size_t bytes = flow_frame_size(r) - flow_head_size(r->flags);
     uint32_t rest = phx__post_flow_rest(r);
 
-    return rest == 0 ? bytes : bytes - rest * phx__wire_data_more_head(phx__wire_data_flags(flow_frame(r)));
+    return rest == 0 ? bytes : bytes - rest * phx__wire_data_more_head(flow_frame(r)[PHX__DATA_FLAGS]);
 }
 
 PHX__COLD void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
@@ -16893,7 +16844,7 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, 
     o->tail->used += need;
     r->head_size = (uint16_t)(r->head_size + need);
     if (r->body_at++ == 0)
-        phx__wire_data_set_flags(frame, open->run);
+        frame[PHX__DATA_FLAGS] |= (uint8_t)open->run;
     phx__wire_data_stretch(frame, r->head_size);
     return at;
 }
@@ -17122,7 +17073,7 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
         m->size = (size_t)phx__buf_load_u64(head + FLOW_NAME_AT + 24);
         m->data = r->body != NULL ? r->body->data + r->body_at : head + head_size;
         m->rest = phx__post_flow_rest(r);
-        m->run = phx__wire_data_flags(head) & (int)PHX__DATA_RUNS;
+        m->run = head[PHX__DATA_FLAGS] & (int)PHX__DATA_RUNS;
         m->rest_size = m->run == 0 ? 0 : r->head_size - head_size - m->size;
     } else {
         PHX_ASSERT(index == 0);

@@ -24,12 +24,7 @@
 /* Added to the family on the wire if the address is spoken over TLS. */
 #define ADDR_TLS 16
 
-/* ---- From text. The C library's character classes follow the locale; these do not. */
-static int addr_is_decimal(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
+/* ---- From text. The C library's character classes follow the locale; sets that are written out do not. */
 PHX__COLD int phx__addr_numeric(const char *host, struct phx_address *out)
 {
     /* The port comes out as zero, and so does all that is unused: addresses are kept and sent whole. A colon
@@ -59,25 +54,25 @@ PHX__COLD static int addr_looks_numeric(const char *host)
 /* Letters, digits, '-', '.', and '_', which some sites do use. */
 PHX__COLD static int addr_host_is_good(const char *host)
 {
+    static const char good[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._";
     struct phx_address numeric;
-    const char *s;
 
-    for (s = host; *s != '\0'; s++)
-        if (!addr_is_decimal(*s) && !(*s >= 'a' && *s <= 'z') && !(*s >= 'A' && *s <= 'Z')
-            && *s != '-' && *s != '.' && *s != '_')
-            return 0;
+    if (host[strspn(host, good)] != '\0')
+        return 0;
     return !addr_looks_numeric(host) || phx__addr_numeric(host, &numeric) == 0;
 }
 
 /* Decimal digits only, 0..65535, up to the end of the text: 1, or 0. */
 PHX__COLD static int addr_parse_port(const char *s, uint16_t *port)
 {
+    size_t digits = strspn(s, "0123456789");
     uint32_t value = 0;
-    int digits;
 
-    for (digits = 0; digits < 5 && addr_is_decimal(*s); digits++, s++)
-        value = value * 10 + (uint32_t)(*s - '0');
-    if (digits == 0 || *s != '\0' || value > 65535)
+    if (digits == 0 || digits > 5 || s[digits] != '\0')
+        return 0;
+    while (*s != '\0')
+        value = value * 10 + (uint32_t)(*s++ - '0');
+    if (value > 65535)
         return 0;
     *port = (uint16_t)value;
     return 1;

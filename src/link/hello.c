@@ -118,31 +118,25 @@ PHX__COLD static int hello_say_hello(struct phx__link_set *s, struct phx__link *
     return phx__link_out_control_end(s, l, &w);
 }
 
-/* The macs of an ANSWER that ends here. */
-static void hello_put_macs(uint8_t *end, const struct phx__answer *a)
-{
-    memcpy(end - 2 * PHX__MAC, a->mac, PHX__MAC);
-    memcpy(end - PHX__MAC, a->mac_other, PHX__MAC);
-}
-
 PHX__COLD static int hello_say_answer(struct phx__link_set *s, struct phx__link *l)
 {
     struct phx__answer a = { .version = PHX__WIRE_VERSION, .id = *s->self, .incarnation = s->incarnation,
                              .features = l->said.features, .observed = l->address };
+    struct phx__link_body *kept = &l->hello->answer;
     struct phx__writer w;
+    uint8_t *macs;
     int err;
 
     s->ops->introduce(s->ctx, l, &l->said);
     a.own = l->said;
     if ((err = s->ops->random(s->ctx, a.nonce, sizeof a.nonce)) != 0
         || (err = s->ops->random(s->ctx, a.mac_other, sizeof a.mac_other)) != 0
-        || (err = hello_put(s, l, PHX__ANSWER, &a, &l->hello->answer, &w)) != 0)
+        || (err = hello_put(s, l, PHX__ANSWER, &a, kept, &w)) != 0)
         return err;
-    hello_mac(s, l, 0, NULL, 0, a.mac);
-    if (hello_keys(s) > 1)
-        hello_mac(s, l, 1, NULL, 0, a.mac_other);
-    hello_put_macs(w.data + PHX__WIRE_HEADER + l->hello->answer.size, &a);
-    hello_put_macs(l->hello->answer.data + l->hello->answer.size, &a);
+    macs = w.data + PHX__WIRE_HEADER + kept->size - 2 * PHX__MAC;
+    for (uint32_t key = 0; key < hello_keys(s); key++) /* if there is no second, its place stays random */
+        hello_mac(s, l, key, NULL, 0, macs + key * PHX__MAC);
+    memcpy(kept->data + kept->size - 2 * PHX__MAC, macs, 2 * PHX__MAC);
     l->state = PHX__LINK_PROOF;
     return phx__link_out_control_end(s, l, &w);
 }

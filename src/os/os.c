@@ -91,10 +91,9 @@ long syscall(long number, ...); /* which only extensions of unistd.h show */
 
 static int os_pack_path(const char *path, size_t capacity, struct sockaddr_un *out, socklen_t *size)
 {
-    const char *end = (const char *)memchr(path, 0, capacity);
-    size_t length = end != NULL ? (size_t)(end - path) : capacity;
+    size_t length = strnlen(path, capacity);
     /* An empty path would make Linux choose a name of its own, outside the file system. */
-    if (end == NULL || length == 0 || length >= sizeof out->sun_path)
+    if (length == capacity || length == 0 || length >= sizeof out->sun_path)
         return PHX_EADDRESS;
     out->sun_family = AF_UNIX;
     memcpy(out->sun_path, path, length + 1);
@@ -170,16 +169,20 @@ PHX__COLD static int os_local(void *world, int handle, struct phx_address *out)
 
 /* ---- Descriptors */
 
+static int os_set(int fd, int level, int name, int value)
+{
+    return setsockopt(fd, level, name, &value, sizeof value);
+}
+
 static int os_prepare(int fd)
 {
-    int flags = fcntl(fd, F_GETFL), on = 1;
+    int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         return phx__os_poll_error(errno);
 #if !defined(MSG_NOSIGNAL) && defined(SO_NOSIGPIPE)
-    if (setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on) != 0 && errno != ENOTSOCK)
+    if (os_set(fd, SOL_SOCKET, SO_NOSIGPIPE, 1) != 0 && errno != ENOTSOCK)
         return phx__os_poll_error(errno);
 #endif
-    (void)on;
     return 0;
 }
 
@@ -187,16 +190,13 @@ static int os_prepare(int fd)
  * that the peer has just closed. Phoenix gathers small frames itself, so Nagle could only delay. */
 PHX__COLD void phx__os_tune(int fd, int family)
 {
-    int on = 1, room = OS_UNIX_BUFFER;
-    unsigned int limit = OS_TCP_USER_TIMEOUT_MS;
     if (family == AF_UNIX)
-        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+        (void)os_set(fd, SOL_SOCKET, SO_SNDBUF, OS_UNIX_BUFFER);
     if (family != AF_INET && family != AF_INET6)
         return;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    (void)limit;
+    (void)os_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 #ifdef TCP_USER_TIMEOUT
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+    (void)os_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, OS_TCP_USER_TIMEOUT_MS);
 #endif
 }
 
@@ -215,6 +215,15 @@ int phx__os_socket(int family)
     }
     return fd;
 #endif
+}
+
+int phx__os_give(int fd, int err, int *handle)
+{
+    if (err != 0)
+        close(fd);
+    else
+        *handle = fd;
+    return err;
 }
 
 /* ---- Waking */
@@ -249,21 +258,17 @@ static int os_wake(void *world)
 
 PHX__COLD void phx__os_patience(const struct phx_os *os, int handle, int yes)
 {
-    unsigned int limit = yes ? 0 : OS_TCP_USER_TIMEOUT_MS;
-    int on = yes != 0, idle = 60, every = 10, probes = 6;
-
     if (phx__os_wake_handle(os) < 0)
         return;
-    (void)limit, (void)idle, (void)every, (void)probes;
 #ifdef TCP_USER_TIMEOUT
-    setsockopt(handle, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
+    (void)os_set(handle, IPPROTO_TCP, TCP_USER_TIMEOUT, yes ? 0 : OS_TCP_USER_TIMEOUT_MS);
 #endif
 #if defined(TCP_KEEPIDLE) && defined(TCP_KEEPINTVL) && defined(TCP_KEEPCNT)
-    setsockopt(handle, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-    setsockopt(handle, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
-    setsockopt(handle, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+    (void)os_set(handle, IPPROTO_TCP, TCP_KEEPIDLE, 60);
+    (void)os_set(handle, IPPROTO_TCP, TCP_KEEPINTVL, 10);
+    (void)os_set(handle, IPPROTO_TCP, TCP_KEEPCNT, 6);
 #endif
-    setsockopt(handle, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    (void)os_set(handle, SOL_SOCKET, SO_KEEPALIVE, yes != 0);
 }
 
 int phx__os_wake_handle(const struct phx_os *os)
@@ -357,12 +362,11 @@ PHX__COLD static int os_bind_unix(struct os_world *w, int fd, int lock, const un
 
 static int os_bind_tcp(int fd, const union os_sockaddr *a, socklen_t size)
 {
-    int on = 1;
     /* Without it a node that restarts waits a minute or more for its old connections' TIME_WAIT. */
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0)
+    if (os_set(fd, SOL_SOCKET, SO_REUSEADDR, 1) != 0)
         return phx__os_poll_error(errno);
     /* One port can then be had for both families, by two listeners. */
-    if (a->any.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0)
+    if (a->any.sa_family == AF_INET6 && os_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) != 0)
         return phx__os_poll_error(errno);
     if (bind(fd, &a->any, size) == 0)
         return 0;
@@ -411,15 +415,12 @@ PHX__COLD static int os_listen(void *world, struct phx_address *at, int *handle)
     struct os_world *w = (struct os_world *)world;
     union os_sockaddr a;
     socklen_t size;
-    int fd, lock = -1, err = phx__os_pack(at, &a, &size);
+    int fd, lock, err = phx__os_pack(at, &a, &size);
     if (err != 0)
         return err;
-    if (a.any.sa_family == AF_UNIX)
-        lock = os_lock_path(a.un.sun_path);
-    if ((fd = phx__os_socket(a.any.sa_family)) < 0) {
-        close(lock);
+    if ((fd = phx__os_socket(a.any.sa_family)) < 0)
         return fd;
-    }
+    lock = a.any.sa_family == AF_UNIX ? os_lock_path(a.un.sun_path) : -1;
     err = a.any.sa_family == AF_UNIX ? os_bind_unix(w, fd, lock, &a, size) : os_bind_tcp(fd, &a, size);
     if (err == 0)
         err = os_begin_listening(fd);
@@ -500,13 +501,9 @@ PHX__COLD static int os_dial(void *world, const struct phx_address *to, int *han
     phx__os_tune(fd, a.any.sa_family);
     /* Interrupted means that it goes on by itself, as POSIX says. EAGAIN is a full backlog of a UNIX
      * listener, for which Linux does not wait: the caller tries again later. */
-    if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR) {
+    if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR)
         err = errno == ENOENT ? PHX_EREFUSED : phx__os_poll_error(errno); /* nobody there, not even a path */
-        close(fd);
-        return err;
-    }
-    *handle = fd;
-    return 0;
+    return phx__os_give(fd, err, handle);
 }
 
 PHX__COLD static int os_finish(void *world, int handle)
@@ -622,17 +619,14 @@ static long os_recvv(void *world, int handle, const struct iovec *iov, int count
 /* Resolvers may give one of the two or neither (RFC 6761, 6.3). So no hostile DNS can move this name. */
 static int os_resolve_localhost(struct phx_address *out, int capacity)
 {
-    static const struct phx_address v4 = {PHX_IPV4, {127, 0, 0, 1}, 0, "", 0};
-    static const struct phx_address v6 = {
-        PHX_IPV6, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 0, "", 0};
     union os_sockaddr a;
     socklen_t size;
-    int fd, n = 0;
-    out[n++] = v4;
+    int fd, n = 1;
+    (void)phx__addr_numeric("127.0.0.1", &out[0]);
     /* Having IPv6 compiled in says little; binding the address says that it is there. */
-    if (capacity > 1 && phx__os_pack(&v6, &a, &size) == 0 && (fd = phx__os_socket(AF_INET6)) >= 0) {
-        if (bind(fd, &a.any, size) == 0)
-            out[n++] = v6;
+    if (capacity > 1 && phx__addr_numeric("::1", &out[1]) == 0 && phx__os_pack(&out[1], &a, &size) == 0
+        && (fd = phx__os_socket(AF_INET6)) >= 0) {
+        n += bind(fd, &a.any, size) == 0;
         close(fd);
     }
     return n;
@@ -757,10 +751,8 @@ static void os_free(void *world)
 {
     struct os_world *w = (struct os_world *)world;
     phx__os_poll_close(w);
-    if (w->wake_read >= 0)
-        close(w->wake_read);
-    if (w->wake_write >= 0)
-        close(w->wake_write);
+    close(w->wake_read); /* -1, which was not opened, is no harm */
+    close(w->wake_write);
     phx__mem_put(w->mem, w->paths, w->paths_capacity * sizeof *w->paths);
     phx__mem_put(w->mem, w, sizeof *w);
 }

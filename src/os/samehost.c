@@ -68,20 +68,15 @@ PHX__COLD int phx__os_samehost_listen(const struct phx_os *os, const struct phx_
 {
     struct sockaddr_un name;
     socklen_t size;
-    int fd;
+    int fd, err;
 
     if (phx__os_wake_handle(os) < 0 || !os_samehost_has_name(at))
         return PHX_ENOTSUP;
     os_samehost_name(at, 0, &name, &size);
     if ((fd = phx__os_socket(AF_UNIX)) < 0)
         return fd;
-    if (bind(fd, (const struct sockaddr *)&name, size) != 0 || listen(fd, OS_BACKLOG) != 0) {
-        int err = phx__os_poll_error(errno);
-        close(fd);
-        return err;
-    }
-    *handle = fd;
-    return 0;
+    err = bind(fd, (const struct sockaddr *)&name, size) != 0 || listen(fd, OS_BACKLOG) != 0;
+    return phx__os_give(fd, err ? phx__os_poll_error(errno) : 0, handle);
 }
 
 /* Would a packet to this address come from it? */
@@ -143,13 +138,9 @@ PHX__COLD int phx__os_samehost_dial(const struct phx_os *os, const struct phx_ad
     err = os_samehost_connect(fd, to, 0);
     if (err == PHX_EREFUSED)
         err = os_samehost_connect(fd, to, 1);
-    if (err != 0) {
-        close(fd);
-        return err;
-    }
-    phx__os_tune(fd, AF_UNIX);
-    *handle = fd;
-    return 0;
+    if (err == 0)
+        phx__os_tune(fd, AF_UNIX);
+    return phx__os_give(fd, err, handle);
 }
 
 #else

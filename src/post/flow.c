@@ -102,7 +102,7 @@ uint32_t phx__post_flow_rest(const struct phx__flow_record *r)
 
 int phx__post_flow_is_mixed(const struct phx__flow_record *r)
 {
-    return phx__post_flow_rest(r) > 0 && (phx__wire_data_flags(flow_frame(r)) & (int)PHX__DATA_NAMES) != 0;
+    return phx__post_flow_rest(r) > 0 && (flow_frame(r)[PHX__DATA_FLAGS] & PHX__DATA_NAMES) != 0;
 }
 
 size_t phx__post_flow_payload(const struct phx__flow_record *r)
@@ -110,7 +110,7 @@ size_t phx__post_flow_payload(const struct phx__flow_record *r)
     size_t bytes = flow_frame_size(r) - flow_head_size(r->flags);
     uint32_t rest = phx__post_flow_rest(r);
 
-    return rest == 0 ? bytes : bytes - rest * phx__wire_data_more_head(phx__wire_data_flags(flow_frame(r)));
+    return rest == 0 ? bytes : bytes - rest * phx__wire_data_more_head(flow_frame(r)[PHX__DATA_FLAGS]);
 }
 
 PHX__COLD void phx__post_flow_truncate(struct phx__flow_out *o, uint32_t index)
@@ -346,7 +346,7 @@ uint8_t *phx__post_flow_room(struct phx__flow_out *o, const struct phx__box *b, 
     o->tail->used += need;
     r->head_size = (uint16_t)(r->head_size + need);
     if (r->body_at++ == 0)
-        phx__wire_data_set_flags(frame, open->run);
+        frame[PHX__DATA_FLAGS] |= (uint8_t)open->run;
     phx__wire_data_stretch(frame, r->head_size);
     return at;
 }
@@ -575,7 +575,7 @@ void phx__post_flow_message(const struct phx__flow_out *o, uint32_t index, struc
         m->size = (size_t)phx__buf_load_u64(head + FLOW_NAME_AT + 24);
         m->data = r->body != NULL ? r->body->data + r->body_at : head + head_size;
         m->rest = phx__post_flow_rest(r);
-        m->run = phx__wire_data_flags(head) & (int)PHX__DATA_RUNS;
+        m->run = head[PHX__DATA_FLAGS] & (int)PHX__DATA_RUNS;
         m->rest_size = m->run == 0 ? 0 : r->head_size - head_size - m->size;
     } else {
         PHX_ASSERT(index == 0);

@@ -17,6 +17,9 @@
 /* Where the point stands in it: behind the outer head of 4 bytes and 112 that are the same in all. */
 #define TLS_TBS 112u
 #define TLS_POINT_AT (4u + TLS_TBS)
+/* And where the issuer does. */
+#define TLS_ISSUER_AT 22u
+#define TLS_ISSUER 17u
 #define TLS_HINT 4u
 #define TLS_NONCE 8u
 #define TLS_NAME (2 * (TLS_NONCE + 2 * TLS_HINT)) /* with hints at two keys */

@@ -42,7 +42,6 @@
 #define TLS_BUFFER 65536u
 /* A handshake does not say more than this at once, unless somebody has very long certificates. */
 #define TLS_REST_MAX (TLS_BUFFER + TLS_OUT)
-#define TLS_ISSUER 17u
 
 struct phx__tls_set {
     struct phx__mem *mem;
@@ -193,10 +192,6 @@ static int tls_open_pem(struct phx__tls_set *s, const struct phx__tls_files *fil
     return err;
 }
 
-/* A server that wants a certificate must name who may have issued it: CN=node. */
-static const uint8_t tls_node[TLS_ISSUER] = { 0x30, 0x0f, 0x31, 0x0d, 0x30, 0x0b, 0x06, 0x03, 0x55,
-                                              0x04, 0x03, 0x0c, 0x04, 'n',  'o',  'd',  'e' };
-
 int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const struct phx__tls_files *files)
 {
     struct phx__tls_set *s = phx__mem_zero(mem, sizeof *s);
@@ -207,8 +202,9 @@ int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *mem, const str
     if (s == NULL)
         return PHX_ENOMEM;
     s->mem = mem;
-    s->issuer.data = (unsigned char *)tls_node; /* BearSSL only reads it */
-    s->issuer.len = sizeof tls_node;
+    /* A server that wants a certificate must name who may have issued it: CN=node, as in our own ones. */
+    s->issuer.data = s->own[0].der + TLS_ISSUER_AT;
+    s->issuer.len = TLS_ISSUER;
     if (files->ca != NULL && (err = tls_open_pem(s, files)) != 0) {
         phx__tls_set_free(s);
         return err;
@@ -252,20 +248,18 @@ uint8_t *phx__tls_buffer(struct phx__tls_set *s, size_t *capacity)
 static void tls_setup(br_ssl_engine_context *e, struct phx__tls *t, const uint8_t *seed)
 {
     /* AES goes first where the processor helps with it, which all sides of a cluster mostly agree on. */
-    static const uint16_t aes_first[] = {
-        BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,       BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-        BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-        BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,       BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
+    int aes = br_aes_x86ni_ctr_get_vtable() != NULL || br_aes_pwr8_ctr_get_vtable() != NULL;
+    const uint16_t suites[] = {
+        aes ? BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 : BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+        aes ? BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 : BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        aes ? BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 : BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+        aes ? BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 : BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+        BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
     };
-    static const uint16_t chacha_first[] = {
-        BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-        BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,       BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-        BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,       BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
-    };
-    int fast = br_aes_x86ni_ctr_get_vtable() != NULL || br_aes_pwr8_ctr_get_vtable() != NULL;
 
     br_ssl_engine_set_versions(e, BR_TLS12, BR_TLS12);
-    br_ssl_engine_set_suites(e, fast ? aes_first : chacha_first, PHX__COUNT(aes_first));
+    br_ssl_engine_set_suites(e, suites, PHX__COUNT(suites));
     br_ssl_engine_set_hash(e, br_sha256_ID, &br_sha256_vtable);
     br_ssl_engine_set_hash(e, br_sha384_ID, &br_sha384_vtable);
     br_ssl_engine_set_hash(e, br_sha512_ID, &br_sha512_vtable);
@@ -373,8 +367,7 @@ void phx__tls_free(struct phx__tls *t)
         return;
     mem = t->set->mem;
     phx__mem_put(mem, t->rest, t->rest_capacity);
-    memset(t, 0, sizeof *t); /* it held the keys of a connection */
-    phx__mem_put(mem, t, sizeof *t);
+    phx__mem_put_secret(mem, t, sizeof *t); /* it held the keys of a connection */
 }
 
 /* ---- Bytes */

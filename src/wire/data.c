@@ -22,8 +22,7 @@
 #define WIRE_TOTAL_MAX ((uint64_t)1 << 30)
 /* What an ACK may have beyond its fixed fields; what is there is not 0. */
 #define WIRE_ACK_PARTS (PHX__ACK_RETURNS | PHX__ACK_SEEN | PHX__ACK_ASK | PHX__ACK_TELL)
-/* Where the flags stand in a frame, and the epoch in a line. */
-#define WIRE_FLAGS_AT 5u
+/* Where the epoch stands in a line. */
 #define WIRE_EPOCH_AT (sizeof(struct phx_id) + 8)
 /* In a run, before a message behind the first: its size, and perhaps its name and its tag. */
 #define WIRE_MORE_SIZE 2u
@@ -61,16 +60,6 @@ const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *to, u
     }
     *tag = phx__buf_load_u64(at);
     return at + WIRE_MORE_FIELD;
-}
-
-int phx__wire_data_flags(const uint8_t *frame)
-{
-    return frame[WIRE_FLAGS_AT];
-}
-
-void phx__wire_data_set_flags(uint8_t *frame, int flags)
-{
-    frame[WIRE_FLAGS_AT] |= (uint8_t)flags;
 }
 
 void phx__wire_data_stretch(uint8_t *frame, size_t size)

@@ -44,9 +44,7 @@ PHX_PRIVATE uint8_t *phx__wire_data_put_more(uint8_t *at, int flags, uint64_t to
  * NAMES and TAGS. */
 PHX_PRIVATE const uint8_t *phx__wire_data_more(const uint8_t *at, int flags, uint64_t *to, uint64_t *tag,
                                                size_t *size);
-PHX_PRIVATE int phx__wire_data_flags(const uint8_t *frame);
-/* The DATA frame at `frame` has these flags, too; has `size` bytes now, header included. */
-PHX_PRIVATE void phx__wire_data_set_flags(uint8_t *frame, int flags);
+/* The DATA frame at `frame` has `size` bytes now, header included. */
 PHX_PRIVATE void phx__wire_data_stretch(uint8_t *frame, size_t size);
 
 /* A CAST stands for `count` DATA frames. Each has a line of its own: target, number, epoch, and with FIRST to

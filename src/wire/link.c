@@ -15,7 +15,6 @@ static const struct phx__field wire_hello[] = {
     PHX__BYTES(phx__hello, id), PHX__NUMBER(phx__hello, incarnation), PHX__BYTES(phx__hello, nonce),
     { 0, PHX__ZEROS, 0 },
 };
-#define WIRE_PADDED 1u /* fields at the end of a HELLO or ANSWER that only one with PADDED has */
 
 /* The macs of ANSWER and PROOF stand last but for the padding, so what they cover is a prefix of the body as
  * it was sent. */
@@ -38,7 +37,6 @@ static const struct phx__field wire_beat[] = {
     PHX__NUMBER(phx__beat, next_ms), PHX__NUMBER(phx__beat, digest), PHX__NUMBER(phx__beat, around),
     PHX__NUMBER(phx__beat, around_count), PHX__NUMBER(phx__beat, echo_ms), PHX__NUMBER(phx__beat, lost),
 };
-#define WIRE_BEAT_SHRUNK 1u /* fields at its end that only one with SHRUNK has */
 
 static const struct phx__field wire_suspect[] = {
     PHX__BYTES(phx__suspect, id), PHX__NUMBER(phx__suspect, incarnation), PHX__NUMBER(phx__suspect, seq),
@@ -63,33 +61,30 @@ static const struct phx__field wire_trace[] = {
     PHX__NUMBER(phx__trace, number), PHX__NUMBER(phx__trace, distance),
     { offsetof(struct phx__trace, why), PHX__ERROR, 0 },
 };
-#define WIRE_TRACE_ANSWER 2u /* fields at its end that only an answer has */
 
-#define WIRE_FORMAT(fields, type) { fields, PHX__COUNT(fields), sizeof(type) }
+#define WIRE_FORMAT(fields, type, optional, flag) { fields, sizeof(type), PHX__COUNT(fields), optional, flag }
 static const struct wire_format {
     const struct phx__field *fields;
-    size_t count, size;
+    uint16_t size;
+    uint8_t count, optional, flag; /* the last `optional` fields are only in a frame with this flag */
 } wire_formats[PHX__FRAME_TYPES] = {
-    [PHX__HELLO] = WIRE_FORMAT(wire_hello, struct phx__hello),
-    [PHX__ANSWER] = WIRE_FORMAT(wire_answer, struct phx__answer),
-    [PHX__PROOF] = WIRE_FORMAT(wire_proof, struct phx__proof),
-    [PHX__REFUSE] = WIRE_FORMAT(wire_refuse, int),
-    [PHX__REQUEST] = WIRE_FORMAT(wire_request, struct phx__request),
-    [PHX__BEAT] = WIRE_FORMAT(wire_beat, struct phx__beat),
-    [PHX__SUSPECT] = WIRE_FORMAT(wire_suspect, struct phx__suspect),
-    [PHX__PROBE] = WIRE_FORMAT(wire_probe, struct phx__probe),
-    [PHX__HAND] = WIRE_FORMAT(wire_hand, struct phx__hand),
-    [PHX__TRACE] = WIRE_FORMAT(wire_trace, struct phx__trace),
+    [PHX__HELLO] = WIRE_FORMAT(wire_hello, struct phx__hello, 1, PHX__PADDED),
+    [PHX__ANSWER] = WIRE_FORMAT(wire_answer, struct phx__answer, 1, PHX__PADDED),
+    [PHX__PROOF] = WIRE_FORMAT(wire_proof, struct phx__proof, 0, 0),
+    [PHX__REFUSE] = WIRE_FORMAT(wire_refuse, int, 0, 0),
+    [PHX__REQUEST] = WIRE_FORMAT(wire_request, struct phx__request, 0, 0),
+    [PHX__BEAT] = WIRE_FORMAT(wire_beat, struct phx__beat, 1, PHX__BEAT_SHRUNK),
+    [PHX__SUSPECT] = WIRE_FORMAT(wire_suspect, struct phx__suspect, 0, 0),
+    [PHX__PROBE] = WIRE_FORMAT(wire_probe, struct phx__probe, 0, 0),
+    [PHX__HAND] = WIRE_FORMAT(wire_hand, struct phx__hand, 0, 0),
+    [PHX__TRACE] = WIRE_FORMAT(wire_trace, struct phx__trace, 2, PHX__TRACE_ANSWER),
 };
 
 static size_t wire_field_count(int type, int flags)
 {
-    int asks = type == PHX__TRACE && (flags & (int)PHX__TRACE_ANSWER) == 0;
-    int beats = type == PHX__BEAT && (flags & (int)PHX__BEAT_SHRUNK) == 0;
-    int plain = (type == PHX__HELLO || type == PHX__ANSWER) && (flags & (int)PHX__PADDED) == 0;
+    const struct wire_format *format = &wire_formats[type];
 
-    return wire_formats[type].count
-           - (asks ? WIRE_TRACE_ANSWER : beats ? WIRE_BEAT_SHRUNK : plain ? WIRE_PADDED : 0);
+    return format->count - ((flags & format->flag) == 0 ? (size_t)format->optional : 0);
 }
 
 void phx__wire_link_put(struct phx__writer *w, int type, int flags, int hops, const void *body)

@@ -9,7 +9,8 @@
 #define PHX__WIRE_HEADER 8u
 /* The size field, which does not count itself. */
 #define PHX__WIRE_FIELD 4u
-/* Where the hop count stands in each frame, and the target's id in those that go from end to end. */
+/* Where flags and hop count stand in each frame, and the target's id in those that go from end to end. */
+#define PHX__DATA_FLAGS 5u
 #define PHX__DATA_HOPS 6u
 #define PHX__DATA_TARGET 8u
 /* No honest node comes this far: an owner begins a new life before its number passes half of all, and phx_new

@@ -21,7 +21,7 @@ static const char *frames_on(const struct world *w, int from, int to)
     size_t n = 0;
 
     for (f = w->wire[from][to].head; f != NULL && n + 1 < sizeof text; f = f->next) {
-        int flags = phx__wire_data_flags(f->data[0]);
+        int flags = f->data[0][PHX__DATA_FLAGS];
 
         text[n++] = (char)((flags & 3) != 3 ? '.' : (flags & (int)PHX__DATA_NAMES) != 0 ? 'n'
                            : (flags & (int)PHX__DATA_TAGS) != 0 ? 't'
@@ -156,8 +156,8 @@ static void test_run_seen(void)
     w->frozen = 1;
     pull(w, 0, 1, 1u << 20);
     ok(strcmp(frames_on(w, 0, 1), "tt") == 0, "two frames: %s", frames_on(w, 0, 1));
-    ok((phx__wire_data_flags(w->wire[0][1].head->data[0]) & (int)PHX__DATA_SEEN) == 0
-           && (phx__wire_data_flags(w->wire[0][1].head->next->data[0]) & (int)PHX__DATA_SEEN) != 0,
+    ok((w->wire[0][1].head->data[0][PHX__DATA_FLAGS] & (int)PHX__DATA_SEEN) == 0
+           && (w->wire[0][1].head->next->data[0][PHX__DATA_FLAGS] & (int)PHX__DATA_SEEN) != 0,
        "of which the second says that it is known");
     w->frozen = 0;
     all_see(w, 3, 1);

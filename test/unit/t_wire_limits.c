@@ -195,7 +195,7 @@ static void test_front(void)
                && whole == head + 100 && got.size == 100 && got.epoch == 1,
            "a head of %u bytes", (unsigned)head);
         ok(phx__wire_data_front(value_bytes, head - 1, &got, &is, &whole) == 0, "less is none");
-        phx__wire_data_set_flags(value_bytes, (int)PHX__DATA_RUN);
+        value_bytes[PHX__DATA_FLAGS] |= PHX__DATA_RUN;
         ok(phx__wire_data_front(value_bytes, head, &got, &is, &whole) == 0, "nor is that of a run");
     }
     d.total = d.size = 0;
