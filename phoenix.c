@@ -1521,16 +1521,7 @@ PHX_PRIVATE int phx__route_gap_take(struct phx__route_gap *g, const struct phx__
 /* 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_gap_add(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
                                    uint32_t node);
-/* Before our own neighbourhood loses node: the neighbour has it still, unless it named it or never had it.
- * The hashes of both neighbourhoods differ by this before. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem,
-                                    const struct phx__ids *ids, uint64_t differs, uint32_t node);
 PHX_PRIVATE void phx__route_gap_free(struct phx__route_gap *g, struct phx__mem *mem);
-
-/* 1: two neighbourhoods whose hashes differ by this are equal but for the gap, and but for *but unless that
- * is PHX__NONE. */
-PHX_PRIVATE int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__ids *ids,
-                                        uint64_t differs, uint32_t *but);
 
 #endif
 
@@ -1997,6 +1988,10 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 /* Puts a node into the list of those with this flag, if it is not there. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
                                uint32_t node);
+/* 1: the neighbourhoods of n and of ourselves are equal but for its gap, and but for *but unless that is
+ * PHX__NONE. */
+PHX_PRIVATE int phx__route_is_explained(const struct phx__route *r, const struct phx__route_nbr *n,
+                                        uint32_t *but);
 /* Does n's neighbourhood stand, and ours, so that what n is not told by others is needed? */
 PHX_PRIVATE int phx__route_beat_stands(const struct phx__route *r, const struct phx__route_nbr *n);
 /* Takes the preferred one of next hops that are as near and feasible. */
@@ -10398,25 +10393,6 @@ void phx__route_gap_free(struct phx__route_gap *g, struct phx__mem *mem)
     memset(g, 0, sizeof *g);
 }
 
-int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__ids *ids, uint64_t differs,
-                            uint32_t *but)
-{
-    differs ^= g->hash;
-    *but = differs == 0 ? PHX__NONE : phx__map_get(&ids->places, differs);
-    return differs == 0 || *but != PHX__NONE;
-}
-
-int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
-                        uint64_t differs, uint32_t node)
-{
-    uint32_t but;
-
-    if (phx__route_gap_take(g, ids, node | PHX__GAP_THEIRS)
-        || !phx__route_gap_explains(g, ids, differs, &but) || but == node)
-        return 0;
-    return phx__route_gap_add(g, mem, ids, node);
-}
-
 /* ======== src/route/table.c ======== */
 /* table.c - the routing table's memory: destinations, and per neighbour what was offered and advertised. */
 #ifdef PHX_LINES
@@ -11109,6 +11085,14 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
 
 /* ---- Losses of neighbours: see gap.c --------------------------------------------------------- */
 
+int phx__route_is_explained(const struct phx__route *r, const struct phx__route_nbr *n, uint32_t *but)
+{
+    uint64_t differs = n->neighbourhood ^ r->neighbourhood ^ n->gap.hash;
+
+    *but = differs == 0 ? PHX__NONE : phx__map_get(&r->ids->places, differs);
+    return differs == 0 || *but != PHX__NONE;
+}
+
 static struct phx__route_loss *route_loss(const struct phx__route *r, uint32_t node)
 {
     for (uint32_t i = r->lost.count; i-- > 0;)
@@ -11122,7 +11106,7 @@ PHX__COLD static void route_settle_other(struct phx__route *r, struct phx__route
 {
     uint32_t but;
 
-    (void)phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but);
+    (void)phx__route_is_explained(r, n, &but);
     if (n->neighbourhood > PHX__ROUTE_NOBODYS && but != node
         && !phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS))
         n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
@@ -11165,7 +11149,7 @@ PHX__COLD static void route_reborn(struct phx__route *r, uint32_t node)
             continue;
         else if (phx__route_gap_take(&n->gap, r->ids, node))
             n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
-        else if (!phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but))
+        else if (!phx__route_is_explained(r, n, &but))
             n->neighbourhood = PHX__ROUTE_NOBODYS; /* until its next beat: it may not have had that node */
     if (r->table.at[node].pos == PHX__TABLE_GONE)
         r->table.at[node].pos = PHX__TABLE_FAR;
@@ -11314,8 +11298,7 @@ static void route_ask_blind(struct phx__route *r, uint32_t node, uint32_t want, 
         if (!phx__route_may_know(r, n->node, node))
             continue;
         route_send_request(r, n->node, node, want, r->hop_limit);
-        if (l != NULL && n->neighbourhood != 0
-            && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but)
+        if (l != NULL && n->neighbourhood != 0 && phx__route_is_explained(r, n, &but)
             && (l->asked = but != node))
             break;
     }
@@ -12335,8 +12318,7 @@ static int advert_surrounds(const struct phx__route *r, const struct phx__route_
     uint32_t but;
 
     return n->neighbourhood != 0 && !phx__route_gap_has(&n->gap, v | PHX__GAP_THEIRS)
-           && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but)
-           && but != v;
+           && phx__route_is_explained(r, n, &but) && but != v;
 }
 
 /* Is w known to be next to j? 2: by w's own entry, so w has decided about j. 1: by j's entry or a hash. */
@@ -12761,11 +12743,16 @@ static int advert_relies(const struct phx__route *r, struct phx__route_nbr *n)
     return !n->shrank;
 }
 
-/* All neighbours are told of a loss now: it leaves our neighbourhood. */
+/* All neighbours are told of a loss now: it leaves our neighbourhood. Each has it still, unless it named it
+ * or never had it. */
 static void advert_name_loss(struct phx__route *r, uint32_t node)
 {
+    uint32_t but;
+
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++)
-        if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, node) != 0)
+        if (!phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS)
+            && phx__route_is_explained(r, n, &but) && but != node
+            && phx__route_gap_add(&n->gap, r->mem, r->ids, node) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
     r->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
     r->lost.claimed ^= phx__id_hash(&r->ids->at[node]);

@@ -55,8 +55,7 @@ static int advert_surrounds(const struct phx__route *r, const struct phx__route_
     uint32_t but;
 
     return n->neighbourhood != 0 && !phx__route_gap_has(&n->gap, v | PHX__GAP_THEIRS)
-           && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but)
-           && but != v;
+           && phx__route_is_explained(r, n, &but) && but != v;
 }
 
 /* Is w known to be next to j? 2: by w's own entry, so w has decided about j. 1: by j's entry or a hash. */
@@ -481,11 +480,16 @@ static int advert_relies(const struct phx__route *r, struct phx__route_nbr *n)
     return !n->shrank;
 }
 
-/* All neighbours are told of a loss now: it leaves our neighbourhood. */
+/* All neighbours are told of a loss now: it leaves our neighbourhood. Each has it still, unless it named it
+ * or never had it. */
 static void advert_name_loss(struct phx__route *r, uint32_t node)
 {
+    uint32_t but;
+
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++)
-        if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, node) != 0)
+        if (!phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS)
+            && phx__route_is_explained(r, n, &but) && but != node
+            && phx__route_gap_add(&n->gap, r->mem, r->ids, node) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
     r->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
     r->lost.claimed ^= phx__id_hash(&r->ids->at[node]);

@@ -58,22 +58,3 @@ void phx__route_gap_free(struct phx__route_gap *g, struct phx__mem *mem)
     phx__mem_put(mem, g->at, g->capacity * sizeof *g->at);
     memset(g, 0, sizeof *g);
 }
-
-int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__ids *ids, uint64_t differs,
-                            uint32_t *but)
-{
-    differs ^= g->hash;
-    *but = differs == 0 ? PHX__NONE : phx__map_get(&ids->places, differs);
-    return differs == 0 || *but != PHX__NONE;
-}
-
-int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
-                        uint64_t differs, uint32_t node)
-{
-    uint32_t but;
-
-    if (phx__route_gap_take(g, ids, node | PHX__GAP_THEIRS)
-        || !phx__route_gap_explains(g, ids, differs, &but) || but == node)
-        return 0;
-    return phx__route_gap_add(g, mem, ids, node);
-}

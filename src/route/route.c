@@ -141,6 +141,14 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
 
 /* ---- Losses of neighbours: see gap.c --------------------------------------------------------- */
 
+int phx__route_is_explained(const struct phx__route *r, const struct phx__route_nbr *n, uint32_t *but)
+{
+    uint64_t differs = n->neighbourhood ^ r->neighbourhood ^ n->gap.hash;
+
+    *but = differs == 0 ? PHX__NONE : phx__map_get(&r->ids->places, differs);
+    return differs == 0 || *but != PHX__NONE;
+}
+
 static struct phx__route_loss *route_loss(const struct phx__route *r, uint32_t node)
 {
     for (uint32_t i = r->lost.count; i-- > 0;)
@@ -154,7 +162,7 @@ PHX__COLD static void route_settle_other(struct phx__route *r, struct phx__route
 {
     uint32_t but;
 
-    (void)phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but);
+    (void)phx__route_is_explained(r, n, &but);
     if (n->neighbourhood > PHX__ROUTE_NOBODYS && but != node
         && !phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS))
         n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
@@ -197,7 +205,7 @@ PHX__COLD static void route_reborn(struct phx__route *r, uint32_t node)
             continue;
         else if (phx__route_gap_take(&n->gap, r->ids, node))
             n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
-        else if (!phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but))
+        else if (!phx__route_is_explained(r, n, &but))
             n->neighbourhood = PHX__ROUTE_NOBODYS; /* until its next beat: it may not have had that node */
     if (r->table.at[node].pos == PHX__TABLE_GONE)
         r->table.at[node].pos = PHX__TABLE_FAR;
@@ -346,8 +354,7 @@ static void route_ask_blind(struct phx__route *r, uint32_t node, uint32_t want, 
         if (!phx__route_may_know(r, n->node, node))
             continue;
         route_send_request(r, n->node, node, want, r->hop_limit);
-        if (l != NULL && n->neighbourhood != 0
-            && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but)
+        if (l != NULL && n->neighbourhood != 0 && phx__route_is_explained(r, n, &but)
             && (l->asked = but != node))
             break;
     }
