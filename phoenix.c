@@ -14683,18 +14683,20 @@ PHX__COLD static int lost_minus(struct phx__names_lost *l, const struct phx__nam
 
     for (i = 0; i < from->count; i++) {
         uint64_t first = from->at[i].range.first, last = from->at[i].range.last;
+        int some = 1; /* something of first..last remains */
         while (k < less->count && less->at[k].range.last < first)
             k++;
-        for (; k < less->count && less->at[k].range.first <= last; k++) {
+        for (; some && k < less->count && less->at[k].range.first <= last; k++) {
             const struct phx_range *cut = &less->at[k].range;
             if (cut->first > first && lost_put(l, list, &from->at[i], first, cut->first - 1) != 0)
                 return PHX_ENOMEM;
-            if (cut->last >= last)
+            if (cut->last >= last) {
+                some = 0;
                 break; /* it may reach into the next of from, too */
+            }
             first = cut->last + 1;
         }
-        if ((k == less->count || less->at[k].range.first > last)
-            && lost_put(l, list, &from->at[i], first, last) != 0)
+        if (some && lost_put(l, list, &from->at[i], first, last) != 0)
             return PHX_ENOMEM;
     }
     return 0;
