@@ -452,6 +452,8 @@ struct phx__ids {
 };
 PHX_PRIVATE void phx__id_init(struct phx__ids *ids, struct phx__mem *mem, uint32_t limit);
 PHX_PRIVATE void phx__id_free(struct phx__ids *ids);
+/* The hash of the id with this index. */
+PHX_PRIVATE uint64_t phx__id_hash_at(const struct phx__ids *ids, uint32_t index);
 /* The index, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id);
 /* Finds or adds. PHX_ENOMEM, PHX_ELIMIT (also if the hashes of two ids collide). */
@@ -1523,6 +1525,11 @@ PHX_PRIVATE int phx__route_gap_add(struct phx__route_gap *g, struct phx__mem *me
                                    uint32_t node);
 PHX_PRIVATE void phx__route_gap_free(struct phx__route_gap *g, struct phx__mem *mem);
 
+/* 1: two neighbourhoods whose hashes differ by this are equal but for the gap, and but for *but unless that
+ * is PHX__NONE. */
+PHX_PRIVATE int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__ids *ids,
+                                        uint64_t differs, uint32_t *but);
+
 #endif
 
 /* ======== src/route/table.h ======== */
@@ -1988,10 +1995,6 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 /* Puts a node into the list of those with this flag, if it is not there. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
                                uint32_t node);
-/* 1: the neighbourhoods of n and of ourselves are equal but for its gap, and but for *but unless that is
- * PHX__NONE. */
-PHX_PRIVATE int phx__route_is_explained(const struct phx__route *r, const struct phx__route_nbr *n,
-                                        uint32_t *but);
 /* Does n's neighbourhood stand, and ours, so that what n is not told by others is needed? */
 PHX_PRIVATE int phx__route_beat_stands(const struct phx__route *r, const struct phx__route_nbr *n);
 /* Takes the preferred one of next hops that are as near and feasible. */
@@ -5565,6 +5568,11 @@ PHX__COLD void phx__id_free(struct phx__ids *ids)
     phx__mem_put(ids->mem, ids->used, ids->used_capacity * sizeof *ids->used);
     phx__map_free(&ids->places);
     phx__id_init(ids, ids->mem, ids->limit);
+}
+
+uint64_t phx__id_hash_at(const struct phx__ids *ids, uint32_t index)
+{
+    return phx__id_hash(&ids->at[index]);
 }
 
 uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id)
@@ -10352,11 +10360,6 @@ PHX__COLD void phx__link_close(struct phx__link_set *s, struct phx__link *l, int
  * so before, and the XOR of the hashes of those in the gap is the difference of the two hashes. */
 /* include "route/gap.h" */
 
-static uint64_t gap_hash(const struct phx__ids *ids, uint32_t node)
-{
-    return phx__id_hash(&ids->at[node & ~PHX__GAP_THEIRS]);
-}
-
 int phx__route_gap_has(const struct phx__route_gap *g, uint32_t node)
 {
     uint32_t i = g->count;
@@ -10373,7 +10376,7 @@ int phx__route_gap_take(struct phx__route_gap *g, const struct phx__ids *ids, ui
     if (i == 0)
         return 0;
     g->at[i - 1] = g->at[--g->count];
-    g->hash ^= gap_hash(ids, node);
+    g->hash ^= phx__id_hash_at(ids, node & ~PHX__GAP_THEIRS);
     return 1;
 }
 
@@ -10383,7 +10386,7 @@ int phx__route_gap_add(struct phx__route_gap *g, struct phx__mem *mem, const str
     if (phx__mem_grow(mem, &g->at, &g->capacity, g->count + 1, sizeof *g->at) != 0)
         return PHX_ENOMEM;
     g->at[g->count++] = node;
-    g->hash ^= gap_hash(ids, node);
+    g->hash ^= phx__id_hash_at(ids, node & ~PHX__GAP_THEIRS);
     return 0;
 }
 
@@ -10391,6 +10394,14 @@ void phx__route_gap_free(struct phx__route_gap *g, struct phx__mem *mem)
 {
     phx__mem_put(mem, g->at, g->capacity * sizeof *g->at);
     memset(g, 0, sizeof *g);
+}
+
+int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__ids *ids, uint64_t differs,
+                            uint32_t *but)
+{
+    differs ^= g->hash;
+    *but = differs == 0 ? PHX__NONE : phx__map_get(&ids->places, differs);
+    return differs == 0 || *but != PHX__NONE;
 }
 
 /* ======== src/route/table.c ======== */
@@ -11061,7 +11072,7 @@ static void route_toggle(struct phx__route *r, uint32_t node)
     uint64_t number = d->incarnation * 0x9E3779B97F4A7C15u + d->seq;
 
     if (d->hops != PHX__UNREACHABLE)
-        r->digest ^= phx__map_mix(phx__id_hash(&r->ids->at[node]) ^ phx__map_mix(number));
+        r->digest ^= phx__map_mix(phx__id_hash_at(r->ids, node) ^ phx__map_mix(number));
 }
 
 /* Makes the destination known, with room in the lists. */
@@ -11085,14 +11096,6 @@ static int route_know(struct phx__route *r, uint32_t node, uint64_t now)
 
 /* ---- Losses of neighbours: see gap.c --------------------------------------------------------- */
 
-int phx__route_is_explained(const struct phx__route *r, const struct phx__route_nbr *n, uint32_t *but)
-{
-    uint64_t differs = n->neighbourhood ^ r->neighbourhood ^ n->gap.hash;
-
-    *but = differs == 0 ? PHX__NONE : phx__map_get(&r->ids->places, differs);
-    return differs == 0 || *but != PHX__NONE;
-}
-
 static struct phx__route_loss *route_loss(const struct phx__route *r, uint32_t node)
 {
     for (uint32_t i = r->lost.count; i-- > 0;)
@@ -11106,17 +11109,17 @@ PHX__COLD static void route_settle_other(struct phx__route *r, struct phx__route
 {
     uint32_t but;
 
-    (void)phx__route_is_explained(r, n, &but);
+    (void)phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but);
     if (n->neighbourhood > PHX__ROUTE_NOBODYS && but != node
         && !phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS))
-        n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+        n->neighbourhood ^= phx__id_hash_at(r->ids, node);
 }
 
 /* A loss is settled, untold: no neighbourhood has that node from now on, ours nor any neighbour's. */
 PHX__COLD static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
 {
     uint32_t node = l->node;
-    uint64_t hash = phx__id_hash(&r->ids->at[node]);
+    uint64_t hash = phx__id_hash_at(r->ids, node);
 
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
@@ -11148,8 +11151,8 @@ PHX__COLD static void route_reborn(struct phx__route *r, uint32_t node)
         if (n->neighbourhood <= PHX__ROUTE_NOBODYS)
             continue;
         else if (phx__route_gap_take(&n->gap, r->ids, node))
-            n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
-        else if (!phx__route_is_explained(r, n, &but))
+            n->neighbourhood ^= phx__id_hash_at(r->ids, node);
+        else if (!phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but))
             n->neighbourhood = PHX__ROUTE_NOBODYS; /* until its next beat: it may not have had that node */
     if (r->table.at[node].pos == PHX__TABLE_GONE)
         r->table.at[node].pos = PHX__TABLE_FAR;
@@ -11172,7 +11175,7 @@ PHX__COLD static void route_regained(struct phx__route *r, uint32_t node, uint64
     if (phx__mem_grow(r->mem, &lost->at, &lost->capacity, lost->count + 1, sizeof *lost->at) != 0)
         return;
     route_reborn(r, node);
-    r->lost.claimed ^= phx__id_hash(&r->ids->at[node]);
+    r->lost.claimed ^= phx__id_hash_at(r->ids, node);
     r->pace.owed = 1;
     lost->at[lost->count] = (struct phx__route_loss){ 0, node, 0, 1 };
     route_tell_loss(r, &lost->at[lost->count++], now);
@@ -11229,9 +11232,9 @@ int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, uint8_t hops
 /* The preference among equal next hops, by rendezvous hashing: the gateways of a site share the load. */
 static uint64_t route_share_hash(const struct phx__route *r, uint32_t node, uint32_t nbr)
 {
-    return phx__map_mix(phx__map_mix(phx__id_hash(&r->ids->at[PHX__SELF])
-                                     ^ phx__id_hash(&r->ids->at[node]) * 0x9E3779B97F4A7C15u)
-                        ^ phx__id_hash(&r->ids->at[nbr]));
+    return phx__map_mix(phx__map_mix(phx__id_hash_at(r->ids, PHX__SELF)
+                                     ^ phx__id_hash_at(r->ids, node) * 0x9E3779B97F4A7C15u)
+                        ^ phx__id_hash_at(r->ids, nbr));
 }
 
 /* Fewest hops first, then the newest number, then the next hop in use. */
@@ -11298,7 +11301,8 @@ static void route_ask_blind(struct phx__route *r, uint32_t node, uint32_t want, 
         if (!phx__route_may_know(r, n->node, node))
             continue;
         route_send_request(r, n->node, node, want, r->hop_limit);
-        if (l != NULL && n->neighbourhood != 0 && phx__route_is_explained(r, n, &but)
+        if (l != NULL && n->neighbourhood != 0
+            && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but)
             && (l->asked = but != node))
             break;
     }
@@ -11707,8 +11711,8 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
     if (d->pos == PHX__TABLE_GONE)
         route_reborn(r, nbr);
     if ((l = route_loss(r, nbr)) == NULL || l->settled) {
-        r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
-        r->lost.claimed ^= phx__id_hash(&r->ids->at[nbr]);
+        r->neighbourhood ^= phx__id_hash_at(r->ids, nbr);
+        r->lost.claimed ^= phx__id_hash_at(r->ids, nbr);
     }
     if (l != NULL) /* nobody was told of it */
         *l = r->lost.at[--r->lost.count];
@@ -12318,7 +12322,8 @@ static int advert_surrounds(const struct phx__route *r, const struct phx__route_
     uint32_t but;
 
     return n->neighbourhood != 0 && !phx__route_gap_has(&n->gap, v | PHX__GAP_THEIRS)
-           && phx__route_is_explained(r, n, &but) && but != v;
+           && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but)
+           && but != v;
 }
 
 /* Is w known to be next to j? 2: by w's own entry, so w has decided about j. 1: by j's entry or a hash. */
@@ -12751,11 +12756,12 @@ static void advert_name_loss(struct phx__route *r, uint32_t node)
 
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++)
         if (!phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS)
-            && phx__route_is_explained(r, n, &but) && but != node
+            && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but)
+            && but != node
             && phx__route_gap_add(&n->gap, r->mem, r->ids, node) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
-    r->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
-    r->lost.claimed ^= phx__id_hash(&r->ids->at[node]);
+    r->neighbourhood ^= phx__id_hash_at(r->ids, node);
+    r->lost.claimed ^= phx__id_hash_at(r->ids, node);
 }
 
 /* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
@@ -12779,7 +12785,7 @@ static void advert_beat_shrunk(struct phx__route *r)
         }
         for (k = 0; k < lost->count && named <= ADVERT_NAMED_MOST; k++)
             if (lost->at[k].until == 0) {
-                lost->naming = phx__id_hash(&r->ids->at[lost->at[k].node]);
+                lost->naming = phx__id_hash_at(r->ids, lost->at[k].node);
                 r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
             }
         lost->naming = 0;

@@ -24,4 +24,9 @@ PHX_PRIVATE int phx__route_gap_add(struct phx__route_gap *g, struct phx__mem *me
                                    uint32_t node);
 PHX_PRIVATE void phx__route_gap_free(struct phx__route_gap *g, struct phx__mem *mem);
 
+/* 1: two neighbourhoods whose hashes differ by this are equal but for the gap, and but for *but unless that
+ * is PHX__NONE. */
+PHX_PRIVATE int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__ids *ids,
+                                        uint64_t differs, uint32_t *but);
+
 #endif

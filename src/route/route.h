@@ -243,10 +243,6 @@ PHX_PRIVATE void phx__route_plan(struct phx__route *r, uint64_t at);
 /* Puts a node into the list of those with this flag, if it is not there. 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_list(struct phx__route *r, struct phx__route_list *list, uint8_t flag,
                                uint32_t node);
-/* 1: the neighbourhoods of n and of ourselves are equal but for its gap, and but for *but unless that is
- * PHX__NONE. */
-PHX_PRIVATE int phx__route_is_explained(const struct phx__route *r, const struct phx__route_nbr *n,
-                                        uint32_t *but);
 /* Does n's neighbourhood stand, and ours, so that what n is not told by others is needed? */
 PHX_PRIVATE int phx__route_beat_stands(const struct phx__route *r, const struct phx__route_nbr *n);
 /* Takes the preferred one of next hops that are as near and feasible. */
