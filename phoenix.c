@@ -454,6 +454,8 @@ struct phx__ids {
 };
 PHX_PRIVATE void phx__id_init(struct phx__ids *ids, struct phx__mem *mem, uint32_t limit);
 PHX_PRIVATE void phx__id_free(struct phx__ids *ids);
+/* The hash of the id with this index. */
+PHX_PRIVATE uint64_t phx__id_hash_at(const struct phx__ids *ids, uint32_t index);
 /* The index, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id);
 /* Finds or adds. PHX_ENOMEM, PHX_ELIMIT (also if the hashes of two ids collide). */
@@ -1524,10 +1526,6 @@ PHX_PRIVATE int phx__route_gap_take(struct phx__route_gap *g, const struct phx__
 /* 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_gap_add(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
                                    uint32_t node);
-/* Before our own neighbourhood loses node: the neighbour has it still, unless it named it or never had it.
- * The hashes of both neighbourhoods differ by this before. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem,
-                                    const struct phx__ids *ids, uint64_t differs, uint32_t node);
 PHX_PRIVATE void phx__route_gap_free(struct phx__route_gap *g, struct phx__mem *mem);
 
 /* 1: two neighbourhoods whose hashes differ by this are equal but for the gap, and but for *but unless that
@@ -2090,7 +2088,7 @@ struct phx__names {
     struct phx__names_index index; /* over all claims but those of the failed */
     uint64_t version; /* grows with each change of any claim: cheap "did anything change?" */
     uint64_t indexed; /* version of the index */
-    struct {
+    struct phx__names_grown {
         uint32_t node;
         struct phx_range names;
     } grown[PHX__NAMES_GROWN]; /* who has new claims since then, and between which names */
@@ -2213,7 +2211,6 @@ struct phx__detect_link {
     uint8_t beat_now; /* a heartbeat is due at once: it tells the peer that it has become a monitor */
     uint8_t busy;     /* the peer has announced a pause */
     uint8_t silent;   /* for so long that the rumour was spread */
-    uint8_t asked;    /* something must arrive before answer_by */
     uint8_t doubted;  /* to be asked when what waits has been read */
     uint8_t used;     /* messages were sent after used_at, the last at used_last */
     uint8_t behind;   /* the host is slow: what the peer sent waits here */
@@ -2223,7 +2220,8 @@ struct phx__detect_link {
     uint64_t announced_us; /* the peer will send something within this */
     uint64_t promised_us;  /* we have announced that to the peer */
     uint64_t beat_at;      /* when a heartbeat would be due if nothing else were sent */
-    uint64_t answer_by, used_at, used_last; /* waking */
+    uint64_t answer_by; /* something must arrive before; UINT64_MAX: nothing was asked; waking */
+    uint64_t used_at, used_last; /* waking */
 };
 struct phx__detect_node {
     uint64_t since;  /* of state */
@@ -5563,6 +5561,11 @@ PHX__COLD void phx__id_free(struct phx__ids *ids)
     phx__mem_put(ids->mem, ids->used, ids->used_capacity * sizeof *ids->used);
     phx__map_free(&ids->places);
     phx__id_init(ids, ids->mem, ids->limit);
+}
+
+uint64_t phx__id_hash_at(const struct phx__ids *ids, uint32_t index)
+{
+    return phx__id_hash(&ids->at[index]);
 }
 
 uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id)
@@ -10297,11 +10300,6 @@ PHX__COLD void phx__link_close(struct phx__link_set *s, struct phx__link *l, int
  * so before, and the XOR of the hashes of those in the gap is the difference of the two hashes. */
 /* include "route/gap.h" */
 
-static uint64_t gap_hash(const struct phx__ids *ids, uint32_t node)
-{
-    return phx__id_hash(&ids->at[node & ~PHX__GAP_THEIRS]);
-}
-
 int phx__route_gap_has(const struct phx__route_gap *g, uint32_t node)
 {
     uint32_t i = g->count;
@@ -10318,7 +10316,7 @@ int phx__route_gap_take(struct phx__route_gap *g, const struct phx__ids *ids, ui
     if (i == 0)
         return 0;
     g->at[i - 1] = g->at[--g->count];
-    g->hash ^= gap_hash(ids, node);
+    g->hash ^= phx__id_hash_at(ids, node & ~PHX__GAP_THEIRS);
     return 1;
 }
 
@@ -10328,7 +10326,7 @@ int phx__route_gap_add(struct phx__route_gap *g, struct phx__mem *mem, const str
     if (phx__mem_grow(mem, &g->at, &g->capacity, g->count + 1, sizeof *g->at) != 0)
         return PHX_ENOMEM;
     g->at[g->count++] = node;
-    g->hash ^= gap_hash(ids, node);
+    g->hash ^= phx__id_hash_at(ids, node & ~PHX__GAP_THEIRS);
     return 0;
 }
 
@@ -10344,17 +10342,6 @@ int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__id
     differs ^= g->hash;
     *but = differs == 0 ? PHX__NONE : phx__map_get(&ids->places, differs);
     return differs == 0 || *but != PHX__NONE;
-}
-
-int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
-                        uint64_t differs, uint32_t node)
-{
-    uint32_t but;
-
-    if (phx__route_gap_take(g, ids, node | PHX__GAP_THEIRS)
-        || !phx__route_gap_explains(g, ids, differs, &but) || but == node)
-        return 0;
-    return phx__route_gap_add(g, mem, ids, node);
 }
 
 /* ======== src/route/table.c ======== */
@@ -11025,7 +11012,7 @@ static void route_toggle(struct phx__route *r, uint32_t node)
     uint64_t number = d->incarnation * 0x9E3779B97F4A7C15u + d->seq;
 
     if (d->hops != PHX__UNREACHABLE)
-        r->digest ^= phx__map_mix(phx__id_hash(&r->ids->at[node]) ^ phx__map_mix(number));
+        r->digest ^= phx__map_mix(phx__id_hash_at(r->ids, node) ^ phx__map_mix(number));
 }
 
 /* Makes the destination known, with room in the lists. */
@@ -11065,14 +11052,14 @@ PHX__COLD static void route_settle_other(struct phx__route *r, struct phx__route
     (void)phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but);
     if (n->neighbourhood > PHX__ROUTE_NOBODYS && but != node
         && !phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS))
-        n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+        n->neighbourhood ^= phx__id_hash_at(r->ids, node);
 }
 
 /* A loss is settled, untold: no neighbourhood has that node from now on, ours nor any neighbour's. */
 PHX__COLD static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
 {
     uint32_t node = l->node;
-    uint64_t hash = phx__id_hash(&r->ids->at[node]);
+    uint64_t hash = phx__id_hash_at(r->ids, node);
 
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
@@ -11104,7 +11091,7 @@ PHX__COLD static void route_reborn(struct phx__route *r, uint32_t node)
         if (n->neighbourhood <= PHX__ROUTE_NOBODYS)
             continue;
         else if (phx__route_gap_take(&n->gap, r->ids, node))
-            n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+            n->neighbourhood ^= phx__id_hash_at(r->ids, node);
         else if (!phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but))
             n->neighbourhood = PHX__ROUTE_NOBODYS; /* until its next beat: it may not have had that node */
     if (r->table.at[node].pos == PHX__TABLE_GONE)
@@ -11128,7 +11115,7 @@ PHX__COLD static void route_regained(struct phx__route *r, uint32_t node, uint64
     if (phx__mem_grow(r->mem, &lost->at, &lost->capacity, lost->count + 1, sizeof *lost->at) != 0)
         return;
     route_reborn(r, node);
-    r->lost.claimed ^= phx__id_hash(&r->ids->at[node]);
+    r->lost.claimed ^= phx__id_hash_at(r->ids, node);
     r->pace.owed = 1;
     lost->at[lost->count] = (struct phx__route_loss){ 0, node, 0, 1 };
     route_tell_loss(r, &lost->at[lost->count++], now);
@@ -11185,9 +11172,9 @@ int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, uint8_t hops
 /* The preference among equal next hops, by rendezvous hashing: the gateways of a site share the load. */
 static uint64_t route_share_hash(const struct phx__route *r, uint32_t node, uint32_t nbr)
 {
-    return phx__map_mix(phx__map_mix(phx__id_hash(&r->ids->at[PHX__SELF])
-                                     ^ phx__id_hash(&r->ids->at[node]) * 0x9E3779B97F4A7C15u)
-                        ^ phx__id_hash(&r->ids->at[nbr]));
+    return phx__map_mix(phx__map_mix(phx__id_hash_at(r->ids, PHX__SELF)
+                                     ^ phx__id_hash_at(r->ids, node) * 0x9E3779B97F4A7C15u)
+                        ^ phx__id_hash_at(r->ids, nbr));
 }
 
 /* Fewest hops first, then the newest number, then the next hop in use. */
@@ -11664,8 +11651,8 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
     if (d->pos == PHX__TABLE_GONE)
         route_reborn(r, nbr);
     if ((l = route_loss(r, nbr)) == NULL || l->settled) {
-        r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
-        r->lost.claimed ^= phx__id_hash(&r->ids->at[nbr]);
+        r->neighbourhood ^= phx__id_hash_at(r->ids, nbr);
+        r->lost.claimed ^= phx__id_hash_at(r->ids, nbr);
     }
     if (l != NULL) /* nobody was told of it */
         *l = r->lost.at[--r->lost.count];
@@ -12704,14 +12691,20 @@ static int advert_relies(const struct phx__route *r, struct phx__route_nbr *n)
     return !n->shrank;
 }
 
-/* All neighbours are told of a loss now: it leaves our neighbourhood. */
+/* All neighbours are told of a loss now: it leaves our neighbourhood. Each has it still, unless it named it
+ * or never had it. */
 static void advert_name_loss(struct phx__route *r, uint32_t node)
 {
+    uint32_t but;
+
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++)
-        if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, node) != 0)
+        if (!phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS)
+            && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but)
+            && but != node
+            && phx__route_gap_add(&n->gap, r->mem, r->ids, node) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
-    r->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
-    r->lost.claimed ^= phx__id_hash(&r->ids->at[node]);
+    r->neighbourhood ^= phx__id_hash_at(r->ids, node);
+    r->lost.claimed ^= phx__id_hash_at(r->ids, node);
 }
 
 /* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
@@ -12735,7 +12728,7 @@ static void advert_beat_shrunk(struct phx__route *r)
         }
         for (k = 0; k < lost->count && named <= ADVERT_NAMED_MOST; k++)
             if (lost->at[k].until == 0) {
-                lost->naming = phx__id_hash(&r->ids->at[lost->at[k].node]);
+                lost->naming = phx__id_hash_at(r->ids, lost->at[k].node);
                 r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
             }
         lost->naming = 0;
@@ -13035,8 +13028,7 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
 {
     uint64_t check = detect_sum(l->received_at, detect_silence_limit(d, l)), at;
 
-    if (l->asked)
-        check = PHX__MIN(check, l->answer_by);
+    check = PHX__MIN(check, l->answer_by);
     if (l->used)
         check = PHX__MIN(check, detect_sum(l->used_at, d->limits.interval_us));
     if (l->doubted)
@@ -13049,21 +13041,15 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
-PHX__COLD static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l)
+/* It becomes a monitor, or is none any more, which it need not be told at once: the next heartbeat is due
+ * before what was announced has passed. */
+PHX__APART static void detect_set_monitor(struct phx__detect *d, struct phx__detect_link *l, int monitor)
 {
-    l->monitor = 1;
-    d->monitors++;
-    l->beat_now = l->promised_us > d->limits.interval_us || d->slow > l->promised_us;
-    if (l->beat_now)
+    l->monitor = (uint8_t)monitor;
+    d->monitors += monitor ? 1u : -1u;
+    l->beat_now = (monitor && l->promised_us > d->limits.interval_us) || d->slow > l->promised_us;
+    if (monitor && l->beat_now)
         phx__timer_set(d->timers, l->timer, d->last_step);
-}
-
-/* The peer need not be told at once: the next heartbeat is due before what was announced has passed. */
-PHX__APART static void detect_drop_monitor(struct phx__detect *d, struct phx__detect_link *l)
-{
-    l->monitor = 0;
-    l->beat_now = d->slow > l->promised_us;
-    d->monitors--;
 }
 
 static int detect_fits(const struct phx__detect_link *l, int monitor, int busy)
@@ -13094,10 +13080,10 @@ PHX__COLD static void detect_fill_monitors(struct phx__detect *d)
     struct phx__detect_link *l;
 
     while (d->monitors > d->limits.monitors)
-        detect_drop_monitor(d, detect_pick(d, 1, 1));
+        detect_set_monitor(d, detect_pick(d, 1, 1), 0);
     while (d->monitors < d->limits.monitors
            && ((l = detect_pick(d, 0, 0)) != NULL || (l = detect_pick(d, 0, 1)) != NULL))
-        detect_add_monitor(d, l);
+        detect_set_monitor(d, l, 1);
 }
 
 /* ---- States of nodes ------------------------------------------------------------------------- */
@@ -13217,11 +13203,10 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
     struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint64_t until = detect_sum(detect_waking(d, now), within);
 
-    if (l == NULL || l->busy || (l->asked && l->answer_by <= until))
+    if (l == NULL || l->busy || l->answer_by <= until)
         return; /* a busy peer cannot answer: what it announced holds */
     l->doubted = d->blind != 0;
     if (!d->blind) {
-        l->asked = 1;
         l->answer_by = until;
         d->ops.heartbeat(d->ops.ctx, node, (int)PHX__BEAT_REPLY);
         l = phx__detect_link_of(d, node);
@@ -13257,8 +13242,7 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
     if (l == NULL || d->blind)
         return l;
     silence = waking - l->received_at;
-    if (silence >= detect_sum(l->announced_us, d->limits.timeout_us)
-        || (l->asked && waking >= l->answer_by)) {
+    if (silence >= detect_sum(l->announced_us, d->limits.timeout_us) || waking >= l->answer_by) {
         /* The owner closes the link and calls phx__detect_link_down; until then it is told again. */
         phx__timer_set(d->timers, l->timer, detect_sum(now, d->limits.interval_us));
         detect_record_accusation(d, node, PHX__SELF, now);
@@ -13424,11 +13408,12 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quie
     l->sent_at = detect_clock(d, now);
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
     l->announced_us = l->promised_us = quiet ? DETECT_QUIET_US : DETECT_FIRST_US;
+    l->answer_by = UINT64_MAX;
     /* One step of reservoir sampling, for the newest link. */
     if (d->monitors >= d->limits.monitors
         && phx__rnd_below(d->rnd, d->link_count) < d->limits.monitors) {
-        detect_drop_monitor(d, detect_pick(d, 1, 1));
-        detect_add_monitor(d, l);
+        detect_set_monitor(d, detect_pick(d, 1, 1), 0);
+        detect_set_monitor(d, l, 1);
     }
     detect_fill_monitors(d);
     l->beat_now |= d->slow > l->promised_us;
@@ -13449,7 +13434,7 @@ PHX__COLD void phx__detect_link_down(struct phx__detect *d, uint32_t node)
     if (l == NULL)
         return;
     if (l->monitor)
-        detect_drop_monitor(d, l);
+        detect_set_monitor(d, l, 0);
     phx__timer_drop(d->timers, l->timer);
     place = d->at[node].link;
     d->links[place - 1] = d->links[--d->link_count];
@@ -13481,7 +13466,8 @@ void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now)
     if (l == NULL)
         return;
     l->received_at = detect_waking(d, now);
-    l->silent = l->asked = 0;
+    l->silent = 0;
+    l->answer_by = UINT64_MAX;
     if (d->at[node].state == PHX_NODE_SUSPECT)
         detect_set_state(d, node, PHX_NODE_OK, now);
 }
@@ -13520,7 +13506,7 @@ void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_u
     if (l->announced_us < before) /* a lazy timer may fire too early, never too late */
         detect_set_timer(d, l, now);
     if (busy && l->monitor && detect_pick(d, 0, 0) != NULL) { /* a busy node sees nothing, another does */
-        detect_drop_monitor(d, l);
+        detect_set_monitor(d, l, 0);
         detect_fill_monitors(d);
     }
     phx__detect_received(d, node, now);
@@ -13682,8 +13668,7 @@ struct index_item {
 };
 
 struct index_heap {
-    struct phx__mem *mem;
-    const struct phx__ids *ids;
+    const struct phx__names_index *x; /* which has ids and memory */
     int by_strength; /* the strongest is on top; else the one with the lowest name */
     struct index_item *item;
     uint32_t count, capacity;
@@ -13691,7 +13676,7 @@ struct index_heap {
 
 static int index_before(const struct index_heap *h, const struct index_item *a, const struct index_item *b)
 {
-    return h->by_strength ? phx__names_index_beats(h->ids, a->epoch, a->node, b->epoch, b->node)
+    return h->by_strength ? phx__names_index_beats(h->x->ids, a->epoch, a->node, b->epoch, b->node)
                           : a->first < b->first;
 }
 
@@ -13699,7 +13684,7 @@ static int index_heap_push(struct index_heap *h, const struct index_item *item)
 {
     uint32_t i = h->count;
 
-    if (phx__mem_grow(h->mem, &h->item, &h->capacity, h->count + 1, sizeof *h->item) != 0)
+    if (phx__mem_grow(h->x->mem, &h->item, &h->capacity, h->count + 1, sizeof *h->item) != 0)
         return PHX_ENOMEM;
     h->count++;
     while (i > 0 && index_before(h, item, &h->item[(i - 1) / 2])) {
@@ -13804,8 +13789,8 @@ static int index_sweep(struct phx__names_index *x, const struct phx__names_of *o
 int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of, uint32_t nodes,
                            uint32_t dead)
 {
-    struct index_heap waiting = { x->mem, x->ids, 0, NULL, 0, 0 };
-    struct index_heap open = { x->mem, x->ids, 1, NULL, 0, 0 };
+    struct index_heap waiting = { x, 0, NULL, 0, 0 };
+    struct index_heap open = { x, 1, NULL, 0, 0 };
     struct index_item item;
     int err = 0;
 
@@ -14114,6 +14099,7 @@ PHX__COLD static void names_close(struct phx__names *n, struct phx__names_of *li
     struct phx__names_of page = { NULL, 0, 0, 0, 0 };
     uint32_t at = list == n->of ? 0 : (uint32_t)(list - n->pages) + 1, half = list->count / 2;
 
+    n->version++;
     n->paged += at > 0 ? list->count - was : 0;
     page.count = list->count - half;
     PHX_ASSERT(at == 0 || list->count > 0);
@@ -14230,15 +14216,13 @@ PHX__COLD static void names_grew(struct phx__names *n, uint32_t node, uint64_t f
 
     while (i < n->grown_count && i < PHX__COUNT(n->grown) && n->grown[i].node != node)
         i++;
-    if (i < n->grown_count && i < PHX__COUNT(n->grown)) {
+    if (i == PHX__COUNT(n->grown)) {
+        n->grown_count = NAMES_REBUILD;
+    } else if (i == n->grown_count) {
+        n->grown[n->grown_count++] = (struct phx__names_grown){ node, { first, last } };
+    } else {
         n->grown[i].names.first = PHX__MIN(n->grown[i].names.first, first);
         n->grown[i].names.last = PHX__MAX(n->grown[i].names.last, last);
-    } else if (i < PHX__COUNT(n->grown)) {
-        n->grown[i].node = node;
-        n->grown[i].names = (struct phx_range){ first, last };
-        n->grown_count++;
-    } else {
-        n->grown_count = NAMES_REBUILD;
     }
 }
 
@@ -14330,19 +14314,17 @@ PHX__COLD int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t l
     j += j < own->count;
     i -= i > 0;
     names_fill(own, i, j, gaps, &want, want.epoch == n->epoch_max && !n->keep);
-    names_close(n, own, i, was);
-    names_change(n, first, last);
     names_grew(n, PHX__SELF, first, last);
-    n->version++;
+    names_change(n, first, last);
+    names_close(n, own, i, was);
     return 1;
 }
 
 PHX__COLD int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
-    struct phx__claim end;
-    uint32_t i, j, keep, was;
-    int left, right; /* does something remain there? */
+    struct phx__claim piece[2]; /* what remains of the first one and of the last */
+    uint32_t i, j, pieces = 0, was;
 
     if (first > last)
         return PHX_ERANGE;
@@ -14355,26 +14337,20 @@ PHX__COLD int phx__names_release(struct phx__names *n, uint64_t first, uint64_t 
     j = names_past(own, i, last);
     if (i == j)
         return 0;
-    end = own->at[j - 1];
-    left = own->at[i].first < first;
-    right = end.last > last;
-    keep = i + (uint32_t)left + (uint32_t)right;
-    if (keep > j && n->of->count + n->paged == PHX__CARD_CLAIMS)
+    if (own->at[i].first < first)
+        piece[pieces++] = (struct phx__claim){ own->at[i].first, first - 1, own->at[i].epoch };
+    if (own->at[j - 1].last > last)
+        piece[pieces++] = (struct phx__claim){ last + 1, own->at[j - 1].last, own->at[j - 1].epoch };
+    if (i + pieces > j && n->of->count + n->paged == PHX__CARD_CLAIMS)
         return PHX_ELIMIT; /* a hole in the middle makes one claim more than a card can hold */
-    if (names_room(n, own, keep > j) != 0)
+    if (names_room(n, own, i + pieces > j) != 0)
         return PHX_ENOMEM;
-    if (left)
-        own->at[i].last = first - 1;
-    memmove(own->at + keep, own->at + j, (own->count - j) * sizeof *own->at);
-    own->count = own->count - j + keep;
-    if (right) {
-        end.first = last + 1;
-        own->at[keep - 1] = end;
-    }
-    names_close(n, own, i, was);
-    names_change(n, first, last);
+    memmove(own->at + i + pieces, own->at + j, (own->count - j) * sizeof *own->at);
+    memcpy(own->at + i, piece, pieces * sizeof *own->at);
+    own->count += i + pieces - j;
     n->grown_count = NAMES_REBUILD;
-    n->version++;
+    names_change(n, first, last);
+    names_close(n, own, i, was);
     return 1;
 }
 
@@ -14438,11 +14414,10 @@ PHX__COLD void phx__names_trim(struct phx__names *n, uint32_t node)
 
     if (of == NULL || !of->dead || of->count <= PHX__NAMES_DEAD + 1)
         return;
-    for (rest = &of->at[PHX__NAMES_DEAD]; of->count > PHX__NAMES_DEAD + 1; of->count--) {
-        const struct phx__claim *last = &of->at[of->count - 1];
-        rest->last = rest->last > last->last ? rest->last : last->last;
-        rest->epoch = rest->epoch > last->epoch ? rest->epoch : last->epoch;
-    }
+    rest = &of->at[PHX__NAMES_DEAD];
+    rest->last = of->at[of->count - 1].last;
+    for (; of->count > PHX__NAMES_DEAD + 1; of->count--)
+        rest->epoch = PHX__MAX(rest->epoch, of->at[of->count - 1].epoch);
     of->trimmed = 1;
     phx__mem_fit(n->mem, &of->at, &of->capacity, of->count, sizeof *of->at);
     n->version++;

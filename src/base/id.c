@@ -38,6 +38,11 @@ PHX__COLD void phx__id_free(struct phx__ids *ids)
     phx__id_init(ids, ids->mem, ids->limit);
 }
 
+uint64_t phx__id_hash_at(const struct phx__ids *ids, uint32_t index)
+{
+    return phx__id_hash(&ids->at[index]);
+}
+
 uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id)
 {
     uint32_t i = phx__map_get(&ids->places, phx__id_hash(id));

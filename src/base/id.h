@@ -23,6 +23,8 @@ struct phx__ids {
 };
 PHX_PRIVATE void phx__id_init(struct phx__ids *ids, struct phx__mem *mem, uint32_t limit);
 PHX_PRIVATE void phx__id_free(struct phx__ids *ids);
+/* The hash of the id with this index. */
+PHX_PRIVATE uint64_t phx__id_hash_at(const struct phx__ids *ids, uint32_t index);
 /* The index, or PHX__NONE. */
 PHX_PRIVATE uint32_t phx__id_find(const struct phx__ids *ids, const struct phx_id *id);
 /* Finds or adds. PHX_ENOMEM, PHX_ELIMIT (also if the hashes of two ids collide). */

@@ -158,8 +158,7 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
 {
     uint64_t check = detect_sum(l->received_at, detect_silence_limit(d, l)), at;
 
-    if (l->asked)
-        check = PHX__MIN(check, l->answer_by);
+    check = PHX__MIN(check, l->answer_by);
     if (l->used)
         check = PHX__MIN(check, detect_sum(l->used_at, d->limits.interval_us));
     if (l->doubted)
@@ -172,21 +171,15 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
-PHX__COLD static void detect_add_monitor(struct phx__detect *d, struct phx__detect_link *l)
+/* It becomes a monitor, or is none any more, which it need not be told at once: the next heartbeat is due
+ * before what was announced has passed. */
+PHX__APART static void detect_set_monitor(struct phx__detect *d, struct phx__detect_link *l, int monitor)
 {
-    l->monitor = 1;
-    d->monitors++;
-    l->beat_now = l->promised_us > d->limits.interval_us || d->slow > l->promised_us;
-    if (l->beat_now)
+    l->monitor = (uint8_t)monitor;
+    d->monitors += monitor ? 1u : -1u;
+    l->beat_now = (monitor && l->promised_us > d->limits.interval_us) || d->slow > l->promised_us;
+    if (monitor && l->beat_now)
         phx__timer_set(d->timers, l->timer, d->last_step);
-}
-
-/* The peer need not be told at once: the next heartbeat is due before what was announced has passed. */
-PHX__APART static void detect_drop_monitor(struct phx__detect *d, struct phx__detect_link *l)
-{
-    l->monitor = 0;
-    l->beat_now = d->slow > l->promised_us;
-    d->monitors--;
 }
 
 static int detect_fits(const struct phx__detect_link *l, int monitor, int busy)
@@ -217,10 +210,10 @@ PHX__COLD static void detect_fill_monitors(struct phx__detect *d)
     struct phx__detect_link *l;
 
     while (d->monitors > d->limits.monitors)
-        detect_drop_monitor(d, detect_pick(d, 1, 1));
+        detect_set_monitor(d, detect_pick(d, 1, 1), 0);
     while (d->monitors < d->limits.monitors
            && ((l = detect_pick(d, 0, 0)) != NULL || (l = detect_pick(d, 0, 1)) != NULL))
-        detect_add_monitor(d, l);
+        detect_set_monitor(d, l, 1);
 }
 
 /* ---- States of nodes ------------------------------------------------------------------------- */
@@ -340,11 +333,10 @@ void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint
     struct phx__detect_link *l = phx__detect_link_of(d, node);
     uint64_t until = detect_sum(detect_waking(d, now), within);
 
-    if (l == NULL || l->busy || (l->asked && l->answer_by <= until))
+    if (l == NULL || l->busy || l->answer_by <= until)
         return; /* a busy peer cannot answer: what it announced holds */
     l->doubted = d->blind != 0;
     if (!d->blind) {
-        l->asked = 1;
         l->answer_by = until;
         d->ops.heartbeat(d->ops.ctx, node, (int)PHX__BEAT_REPLY);
         l = phx__detect_link_of(d, node);
@@ -380,8 +372,7 @@ static struct phx__detect_link *detect_check_silence(struct phx__detect *d, uint
     if (l == NULL || d->blind)
         return l;
     silence = waking - l->received_at;
-    if (silence >= detect_sum(l->announced_us, d->limits.timeout_us)
-        || (l->asked && waking >= l->answer_by)) {
+    if (silence >= detect_sum(l->announced_us, d->limits.timeout_us) || waking >= l->answer_by) {
         /* The owner closes the link and calls phx__detect_link_down; until then it is told again. */
         phx__timer_set(d->timers, l->timer, detect_sum(now, d->limits.interval_us));
         detect_record_accusation(d, node, PHX__SELF, now);
@@ -547,11 +538,12 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quie
     l->sent_at = detect_clock(d, now);
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
     l->announced_us = l->promised_us = quiet ? DETECT_QUIET_US : DETECT_FIRST_US;
+    l->answer_by = UINT64_MAX;
     /* One step of reservoir sampling, for the newest link. */
     if (d->monitors >= d->limits.monitors
         && phx__rnd_below(d->rnd, d->link_count) < d->limits.monitors) {
-        detect_drop_monitor(d, detect_pick(d, 1, 1));
-        detect_add_monitor(d, l);
+        detect_set_monitor(d, detect_pick(d, 1, 1), 0);
+        detect_set_monitor(d, l, 1);
     }
     detect_fill_monitors(d);
     l->beat_now |= d->slow > l->promised_us;
@@ -572,7 +564,7 @@ PHX__COLD void phx__detect_link_down(struct phx__detect *d, uint32_t node)
     if (l == NULL)
         return;
     if (l->monitor)
-        detect_drop_monitor(d, l);
+        detect_set_monitor(d, l, 0);
     phx__timer_drop(d->timers, l->timer);
     place = d->at[node].link;
     d->links[place - 1] = d->links[--d->link_count];
@@ -604,7 +596,8 @@ void phx__detect_received(struct phx__detect *d, uint32_t node, uint64_t now)
     if (l == NULL)
         return;
     l->received_at = detect_waking(d, now);
-    l->silent = l->asked = 0;
+    l->silent = 0;
+    l->answer_by = UINT64_MAX;
     if (d->at[node].state == PHX_NODE_SUSPECT)
         detect_set_state(d, node, PHX_NODE_OK, now);
 }
@@ -643,7 +636,7 @@ void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_u
     if (l->announced_us < before) /* a lazy timer may fire too early, never too late */
         detect_set_timer(d, l, now);
     if (busy && l->monitor && detect_pick(d, 0, 0) != NULL) { /* a busy node sees nothing, another does */
-        detect_drop_monitor(d, l);
+        detect_set_monitor(d, l, 0);
         detect_fill_monitors(d);
     }
     phx__detect_received(d, node, now);

@@ -23,7 +23,6 @@ struct phx__detect_link {
     uint8_t beat_now; /* a heartbeat is due at once: it tells the peer that it has become a monitor */
     uint8_t busy;     /* the peer has announced a pause */
     uint8_t silent;   /* for so long that the rumour was spread */
-    uint8_t asked;    /* something must arrive before answer_by */
     uint8_t doubted;  /* to be asked when what waits has been read */
     uint8_t used;     /* messages were sent after used_at, the last at used_last */
     uint8_t behind;   /* the host is slow: what the peer sent waits here */
@@ -33,7 +32,8 @@ struct phx__detect_link {
     uint64_t announced_us; /* the peer will send something within this */
     uint64_t promised_us;  /* we have announced that to the peer */
     uint64_t beat_at;      /* when a heartbeat would be due if nothing else were sent */
-    uint64_t answer_by, used_at, used_last; /* waking */
+    uint64_t answer_by; /* something must arrive before; UINT64_MAX: nothing was asked; waking */
+    uint64_t used_at, used_last; /* waking */
 };
 struct phx__detect_node {
     uint64_t since;  /* of state */

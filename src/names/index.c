@@ -45,8 +45,7 @@ struct index_item {
 };
 
 struct index_heap {
-    struct phx__mem *mem;
-    const struct phx__ids *ids;
+    const struct phx__names_index *x; /* which has ids and memory */
     int by_strength; /* the strongest is on top; else the one with the lowest name */
     struct index_item *item;
     uint32_t count, capacity;
@@ -54,7 +53,7 @@ struct index_heap {
 
 static int index_before(const struct index_heap *h, const struct index_item *a, const struct index_item *b)
 {
-    return h->by_strength ? phx__names_index_beats(h->ids, a->epoch, a->node, b->epoch, b->node)
+    return h->by_strength ? phx__names_index_beats(h->x->ids, a->epoch, a->node, b->epoch, b->node)
                           : a->first < b->first;
 }
 
@@ -62,7 +61,7 @@ static int index_heap_push(struct index_heap *h, const struct index_item *item)
 {
     uint32_t i = h->count;
 
-    if (phx__mem_grow(h->mem, &h->item, &h->capacity, h->count + 1, sizeof *h->item) != 0)
+    if (phx__mem_grow(h->x->mem, &h->item, &h->capacity, h->count + 1, sizeof *h->item) != 0)
         return PHX_ENOMEM;
     h->count++;
     while (i > 0 && index_before(h, item, &h->item[(i - 1) / 2])) {
@@ -167,8 +166,8 @@ static int index_sweep(struct phx__names_index *x, const struct phx__names_of *o
 int phx__names_index_build(struct phx__names_index *x, const struct phx__names_of *of, uint32_t nodes,
                            uint32_t dead)
 {
-    struct index_heap waiting = { x->mem, x->ids, 0, NULL, 0, 0 };
-    struct index_heap open = { x->mem, x->ids, 1, NULL, 0, 0 };
+    struct index_heap waiting = { x, 0, NULL, 0, 0 };
+    struct index_heap open = { x, 1, NULL, 0, 0 };
     struct index_item item;
     int err = 0;
 

@@ -217,6 +217,7 @@ PHX__COLD static void names_close(struct phx__names *n, struct phx__names_of *li
     struct phx__names_of page = { NULL, 0, 0, 0, 0 };
     uint32_t at = list == n->of ? 0 : (uint32_t)(list - n->pages) + 1, half = list->count / 2;
 
+    n->version++;
     n->paged += at > 0 ? list->count - was : 0;
     page.count = list->count - half;
     PHX_ASSERT(at == 0 || list->count > 0);
@@ -333,15 +334,13 @@ PHX__COLD static void names_grew(struct phx__names *n, uint32_t node, uint64_t f
 
     while (i < n->grown_count && i < PHX__COUNT(n->grown) && n->grown[i].node != node)
         i++;
-    if (i < n->grown_count && i < PHX__COUNT(n->grown)) {
+    if (i == PHX__COUNT(n->grown)) {
+        n->grown_count = NAMES_REBUILD;
+    } else if (i == n->grown_count) {
+        n->grown[n->grown_count++] = (struct phx__names_grown){ node, { first, last } };
+    } else {
         n->grown[i].names.first = PHX__MIN(n->grown[i].names.first, first);
         n->grown[i].names.last = PHX__MAX(n->grown[i].names.last, last);
-    } else if (i < PHX__COUNT(n->grown)) {
-        n->grown[i].node = node;
-        n->grown[i].names = (struct phx_range){ first, last };
-        n->grown_count++;
-    } else {
-        n->grown_count = NAMES_REBUILD;
     }
 }
 
@@ -433,19 +432,17 @@ PHX__COLD int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t l
     j += j < own->count;
     i -= i > 0;
     names_fill(own, i, j, gaps, &want, want.epoch == n->epoch_max && !n->keep);
-    names_close(n, own, i, was);
-    names_change(n, first, last);
     names_grew(n, PHX__SELF, first, last);
-    n->version++;
+    names_change(n, first, last);
+    names_close(n, own, i, was);
     return 1;
 }
 
 PHX__COLD int phx__names_release(struct phx__names *n, uint64_t first, uint64_t last)
 {
     struct phx__names_of *own;
-    struct phx__claim end;
-    uint32_t i, j, keep, was;
-    int left, right; /* does something remain there? */
+    struct phx__claim piece[2]; /* what remains of the first one and of the last */
+    uint32_t i, j, pieces = 0, was;
 
     if (first > last)
         return PHX_ERANGE;
@@ -458,26 +455,20 @@ PHX__COLD int phx__names_release(struct phx__names *n, uint64_t first, uint64_t 
     j = names_past(own, i, last);
     if (i == j)
         return 0;
-    end = own->at[j - 1];
-    left = own->at[i].first < first;
-    right = end.last > last;
-    keep = i + (uint32_t)left + (uint32_t)right;
-    if (keep > j && n->of->count + n->paged == PHX__CARD_CLAIMS)
+    if (own->at[i].first < first)
+        piece[pieces++] = (struct phx__claim){ own->at[i].first, first - 1, own->at[i].epoch };
+    if (own->at[j - 1].last > last)
+        piece[pieces++] = (struct phx__claim){ last + 1, own->at[j - 1].last, own->at[j - 1].epoch };
+    if (i + pieces > j && n->of->count + n->paged == PHX__CARD_CLAIMS)
         return PHX_ELIMIT; /* a hole in the middle makes one claim more than a card can hold */
-    if (names_room(n, own, keep > j) != 0)
+    if (names_room(n, own, i + pieces > j) != 0)
         return PHX_ENOMEM;
-    if (left)
-        own->at[i].last = first - 1;
-    memmove(own->at + keep, own->at + j, (own->count - j) * sizeof *own->at);
-    own->count = own->count - j + keep;
-    if (right) {
-        end.first = last + 1;
-        own->at[keep - 1] = end;
-    }
-    names_close(n, own, i, was);
-    names_change(n, first, last);
+    memmove(own->at + i + pieces, own->at + j, (own->count - j) * sizeof *own->at);
+    memcpy(own->at + i, piece, pieces * sizeof *own->at);
+    own->count += i + pieces - j;
     n->grown_count = NAMES_REBUILD;
-    n->version++;
+    names_change(n, first, last);
+    names_close(n, own, i, was);
     return 1;
 }
 
@@ -541,11 +532,10 @@ PHX__COLD void phx__names_trim(struct phx__names *n, uint32_t node)
 
     if (of == NULL || !of->dead || of->count <= PHX__NAMES_DEAD + 1)
         return;
-    for (rest = &of->at[PHX__NAMES_DEAD]; of->count > PHX__NAMES_DEAD + 1; of->count--) {
-        const struct phx__claim *last = &of->at[of->count - 1];
-        rest->last = rest->last > last->last ? rest->last : last->last;
-        rest->epoch = rest->epoch > last->epoch ? rest->epoch : last->epoch;
-    }
+    rest = &of->at[PHX__NAMES_DEAD];
+    rest->last = of->at[of->count - 1].last;
+    for (; of->count > PHX__NAMES_DEAD + 1; of->count--)
+        rest->epoch = PHX__MAX(rest->epoch, of->at[of->count - 1].epoch);
     of->trimmed = 1;
     phx__mem_fit(n->mem, &of->at, &of->capacity, of->count, sizeof *of->at);
     n->version++;

@@ -24,7 +24,7 @@ struct phx__names {
     struct phx__names_index index; /* over all claims but those of the failed */
     uint64_t version; /* grows with each change of any claim: cheap "did anything change?" */
     uint64_t indexed; /* version of the index */
-    struct {
+    struct phx__names_grown {
         uint32_t node;
         struct phx_range names;
     } grown[PHX__NAMES_GROWN]; /* who has new claims since then, and between which names */

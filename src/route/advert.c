@@ -484,14 +484,20 @@ static int advert_relies(const struct phx__route *r, struct phx__route_nbr *n)
     return !n->shrank;
 }
 
-/* All neighbours are told of a loss now: it leaves our neighbourhood. */
+/* All neighbours are told of a loss now: it leaves our neighbourhood. Each has it still, unless it named it
+ * or never had it. */
 static void advert_name_loss(struct phx__route *r, uint32_t node)
 {
+    uint32_t but;
+
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++)
-        if (phx__route_gap_lost(&n->gap, r->mem, r->ids, n->neighbourhood ^ r->neighbourhood, node) != 0)
+        if (!phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS)
+            && phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but)
+            && but != node
+            && phx__route_gap_add(&n->gap, r->mem, r->ids, node) != 0)
             n->neighbourhood = 0; /* not known until its next beat */
-    r->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
-    r->lost.claimed ^= phx__id_hash(&r->ids->at[node]);
+    r->neighbourhood ^= phx__id_hash_at(r->ids, node);
+    r->lost.claimed ^= phx__id_hash_at(r->ids, node);
 }
 
 /* Neighbours that rely on our neighbourhood must know when it shrinks. That it grew can wait for quiet. */
@@ -515,7 +521,7 @@ static void advert_beat_shrunk(struct phx__route *r)
         }
         for (k = 0; k < lost->count && named <= ADVERT_NAMED_MOST; k++)
             if (lost->at[k].until == 0) {
-                lost->naming = phx__id_hash(&r->ids->at[lost->at[k].node]);
+                lost->naming = phx__id_hash_at(r->ids, lost->at[k].node);
                 r->ops.beat(r->ops.ctx, r->nbrs[i].node, PHX__BEAT_SHRUNK);
             }
         lost->naming = 0;

@@ -18,11 +18,6 @@
  * so before, and the XOR of the hashes of those in the gap is the difference of the two hashes. */
 #include "route/gap.h"
 
-static uint64_t gap_hash(const struct phx__ids *ids, uint32_t node)
-{
-    return phx__id_hash(&ids->at[node & ~PHX__GAP_THEIRS]);
-}
-
 int phx__route_gap_has(const struct phx__route_gap *g, uint32_t node)
 {
     uint32_t i = g->count;
@@ -39,7 +34,7 @@ int phx__route_gap_take(struct phx__route_gap *g, const struct phx__ids *ids, ui
     if (i == 0)
         return 0;
     g->at[i - 1] = g->at[--g->count];
-    g->hash ^= gap_hash(ids, node);
+    g->hash ^= phx__id_hash_at(ids, node & ~PHX__GAP_THEIRS);
     return 1;
 }
 
@@ -49,7 +44,7 @@ int phx__route_gap_add(struct phx__route_gap *g, struct phx__mem *mem, const str
     if (phx__mem_grow(mem, &g->at, &g->capacity, g->count + 1, sizeof *g->at) != 0)
         return PHX_ENOMEM;
     g->at[g->count++] = node;
-    g->hash ^= gap_hash(ids, node);
+    g->hash ^= phx__id_hash_at(ids, node & ~PHX__GAP_THEIRS);
     return 0;
 }
 
@@ -65,15 +60,4 @@ int phx__route_gap_explains(const struct phx__route_gap *g, const struct phx__id
     differs ^= g->hash;
     *but = differs == 0 ? PHX__NONE : phx__map_get(&ids->places, differs);
     return differs == 0 || *but != PHX__NONE;
-}
-
-int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
-                        uint64_t differs, uint32_t node)
-{
-    uint32_t but;
-
-    if (phx__route_gap_take(g, ids, node | PHX__GAP_THEIRS)
-        || !phx__route_gap_explains(g, ids, differs, &but) || but == node)
-        return 0;
-    return phx__route_gap_add(g, mem, ids, node);
 }

@@ -22,10 +22,6 @@ PHX_PRIVATE int phx__route_gap_take(struct phx__route_gap *g, const struct phx__
 /* 0 or PHX_ENOMEM. */
 PHX_PRIVATE int phx__route_gap_add(struct phx__route_gap *g, struct phx__mem *mem, const struct phx__ids *ids,
                                    uint32_t node);
-/* Before our own neighbourhood loses node: the neighbour has it still, unless it named it or never had it.
- * The hashes of both neighbourhoods differ by this before. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__route_gap_lost(struct phx__route_gap *g, struct phx__mem *mem,
-                                    const struct phx__ids *ids, uint64_t differs, uint32_t node);
 PHX_PRIVATE void phx__route_gap_free(struct phx__route_gap *g, struct phx__mem *mem);
 
 /* 1: two neighbourhoods whose hashes differ by this are equal but for the gap, and but for *but unless that

@@ -117,7 +117,7 @@ static void route_toggle(struct phx__route *r, uint32_t node)
     uint64_t number = d->incarnation * 0x9E3779B97F4A7C15u + d->seq;
 
     if (d->hops != PHX__UNREACHABLE)
-        r->digest ^= phx__map_mix(phx__id_hash(&r->ids->at[node]) ^ phx__map_mix(number));
+        r->digest ^= phx__map_mix(phx__id_hash_at(r->ids, node) ^ phx__map_mix(number));
 }
 
 /* Makes the destination known, with room in the lists. */
@@ -157,14 +157,14 @@ PHX__COLD static void route_settle_other(struct phx__route *r, struct phx__route
     (void)phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but);
     if (n->neighbourhood > PHX__ROUTE_NOBODYS && but != node
         && !phx__route_gap_take(&n->gap, r->ids, node | PHX__GAP_THEIRS))
-        n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+        n->neighbourhood ^= phx__id_hash_at(r->ids, node);
 }
 
 /* A loss is settled, untold: no neighbourhood has that node from now on, ours nor any neighbour's. */
 PHX__COLD static void route_settle_loss(struct phx__route *r, struct phx__route_loss *l)
 {
     uint32_t node = l->node;
-    uint64_t hash = phx__id_hash(&r->ids->at[node]);
+    uint64_t hash = phx__id_hash_at(r->ids, node);
 
     r->mem->looks += r->nbr_count;
     for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
@@ -196,7 +196,7 @@ PHX__COLD static void route_reborn(struct phx__route *r, uint32_t node)
         if (n->neighbourhood <= PHX__ROUTE_NOBODYS)
             continue;
         else if (phx__route_gap_take(&n->gap, r->ids, node))
-            n->neighbourhood ^= phx__id_hash(&r->ids->at[node]);
+            n->neighbourhood ^= phx__id_hash_at(r->ids, node);
         else if (!phx__route_gap_explains(&n->gap, r->ids, n->neighbourhood ^ r->neighbourhood, &but))
             n->neighbourhood = PHX__ROUTE_NOBODYS; /* until its next beat: it may not have had that node */
     if (r->table.at[node].pos == PHX__TABLE_GONE)
@@ -220,7 +220,7 @@ PHX__COLD static void route_regained(struct phx__route *r, uint32_t node, uint64
     if (phx__mem_grow(r->mem, &lost->at, &lost->capacity, lost->count + 1, sizeof *lost->at) != 0)
         return;
     route_reborn(r, node);
-    r->lost.claimed ^= phx__id_hash(&r->ids->at[node]);
+    r->lost.claimed ^= phx__id_hash_at(r->ids, node);
     r->pace.owed = 1;
     lost->at[lost->count] = (struct phx__route_loss){ 0, node, 0, 1 };
     route_tell_loss(r, &lost->at[lost->count++], now);
@@ -277,9 +277,9 @@ int phx__route_is_feasible(const struct phx__dest *d, uint32_t seq, uint8_t hops
 /* The preference among equal next hops, by rendezvous hashing: the gateways of a site share the load. */
 static uint64_t route_share_hash(const struct phx__route *r, uint32_t node, uint32_t nbr)
 {
-    return phx__map_mix(phx__map_mix(phx__id_hash(&r->ids->at[PHX__SELF])
-                                     ^ phx__id_hash(&r->ids->at[node]) * 0x9E3779B97F4A7C15u)
-                        ^ phx__id_hash(&r->ids->at[nbr]));
+    return phx__map_mix(phx__map_mix(phx__id_hash_at(r->ids, PHX__SELF)
+                                     ^ phx__id_hash_at(r->ids, node) * 0x9E3779B97F4A7C15u)
+                        ^ phx__id_hash_at(r->ids, nbr));
 }
 
 /* Fewest hops first, then the newest number, then the next hop in use. */
@@ -756,8 +756,8 @@ PHX__COLD int phx__route_up(struct phx__route *r, uint32_t nbr, const struct phx
     if (d->pos == PHX__TABLE_GONE)
         route_reborn(r, nbr);
     if ((l = route_loss(r, nbr)) == NULL || l->settled) {
-        r->neighbourhood ^= phx__id_hash(&r->ids->at[nbr]);
-        r->lost.claimed ^= phx__id_hash(&r->ids->at[nbr]);
+        r->neighbourhood ^= phx__id_hash_at(r->ids, nbr);
+        r->lost.claimed ^= phx__id_hash_at(r->ids, nbr);
     }
     if (l != NULL) /* nobody was told of it */
         *l = r->lost.at[--r->lost.count];
