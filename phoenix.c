@@ -1231,6 +1231,7 @@ PHX_PRIVATE const char *phx__tls_why(const struct phx__tls *t);
 #endif
 #ifndef PHX_LINK_STATE_H
 #define PHX_LINK_STATE_H
+/* include "base/ring.h" */
 /* include "base/sha.h" */
 /* include "base/timer.h" */
 /* include "tls/tls.h" */
@@ -1316,12 +1317,12 @@ struct phx__link_end {
 };
 
 struct phx__link {
+    struct phx__ring ring; /* the first member: in the node's list of links to write, or to free */
     enum phx__link_state state;
     int handle, watching; /* watching: events asked of the world */
     uint32_t slot;
     uint32_t generation; /* a new one for each link that comes up */
     uint8_t dialer;
-    uint8_t queued;          /* in the node's list of links to write */
     uint8_t unauthenticated; /* came in through a listener and has not proved that it has the key */
     uint8_t secure;          /* over TLS */
     uint8_t same_host;       /* by AF_UNIX where TCP would have done; see samehost.c */
@@ -3868,10 +3869,8 @@ struct phx__links {
     uint32_t size, capacity, up;
     uint32_t unauthenticated; /* links that were accepted and have not proved anything yet */
     uint32_t generation;      /* of the link that came up last */
-    uint32_t *writers;        /* slots with something to write; room for twice all slots */
-    uint32_t writer_count, writer_capacity;
-    uint32_t *closed; /* slots to free at the end of the step */
-    uint32_t closed_count, closed_capacity;
+    struct phx__ring writers; /* links with something to write */
+    struct phx__ring closed;  /* those to free at the end of the step */
     struct phx__deferred_dial *deferred; /* emptied within the step */
     uint32_t deferred_count, deferred_capacity;
     struct phx__door door;
@@ -23445,11 +23444,9 @@ PHX__COLD static struct phx__link *links_new(phx *p)
     while (slot < s->size && s->at[slot] != NULL)
         slot++;
     if (phx__mem_grow(&p->mem, &s->at, &s->capacity, slot + 1, sizeof(struct phx__link *))
-        /* Twice each slot: a link that was just written to may want it again before the list is swept. */
-        || phx__mem_grow(&p->mem, &s->writers, &s->writer_capacity, 2 * (slot + 1), sizeof *s->writers)
-        || phx__mem_grow(&p->mem, &s->closed, &s->closed_capacity, slot + 1, sizeof *s->closed)
         || (l = phx__mem_zero(&p->mem, sizeof *l)) == NULL)
         return NULL;
+    phx__ring_init(&l->ring);
     l->slot = slot;
     s->at[slot] = l;
     s->size += slot == s->size;
@@ -23460,9 +23457,7 @@ PHX__COLD static void links_drop_slot(phx *p, struct phx__link *l)
 {
     struct phx__links *s = &p->links;
 
-    for (uint32_t i = 0; i < s->writer_count; i++)
-        if (s->writers[i] == l->slot)
-            s->writers[i] = s->writers[--s->writer_count];
+    phx__ring_del(&l->ring);
     s->at[l->slot] = NULL;
     while (s->size > 0 && s->at[s->size - 1] == NULL)
         s->size--;
@@ -23631,7 +23626,7 @@ PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, in
     phx__node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->links.handles, (uint64_t)l->handle);
-    p->links.closed[p->links.closed_count++] = l->slot;
+    phx__ring_add(&p->links.closed, &l->ring);
     links_authenticated(p, l);
     p->links.waiting -= l->in.waits;
     l->in.waits = 0;
@@ -23653,8 +23648,8 @@ PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, in
 
 void phx__node_links_sweep(phx *p)
 {
-    while (p->links.closed_count > 0)
-        links_drop_slot(p, p->links.at[p->links.closed[--p->links.closed_count]]);
+    while (!phx__ring_is_empty(&p->links.closed))
+        links_drop_slot(p, (void *)p->links.closed.prev);
 }
 
 PHX__COLD void phx__node_links_free(phx *p)
@@ -23667,18 +23662,17 @@ PHX__COLD void phx__node_links_free(phx *p)
         if (phx__node_serves(p, l))
             p->peers.at[l->peer].link = PHX__NONE;
         phx__link_close(&p->set, l, PHX_ECLOSED, 0);
+        phx__ring_del(&l->ring);
         s->at[l->slot] = NULL; /* release functions of the links to come may ask */
         phx__mem_put(&p->mem, l, sizeof *l);
     }
-    s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
+    s->size = s->deferred_count = 0;
     for (uint32_t i = 0; i < (uint32_t)p->listeners.count; i++) {
         links_shut(p, p->listeners.at[i].handle);
         links_shut(p, p->listeners.at[PHX__LISTENERS + i].handle); /* its companion */
     }
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
-    phx__mem_put(&p->mem, s->writers, s->writer_capacity * sizeof *s->writers);
-    phx__mem_put(&p->mem, s->closed, s->closed_capacity * sizeof *s->closed);
     phx__mem_put(&p->mem, s->deferred, s->deferred_capacity * sizeof *s->deferred);
     phx__buf_block_drop(p->set.block);
     phx__buf_block_drop(p->set.spare);
@@ -24212,10 +24206,8 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
 
 static void links_wants(phx *p, struct phx__link *l)
 {
-    if (l->queued || l->state == PHX__LINK_CLOSED)
-        return;
-    l->queued = 1;
-    p->links.writers[p->links.writer_count++] = l->slot;
+    if (phx__ring_is_empty(&l->ring)) /* not to be freed, either */
+        phx__ring_add(&p->links.writers, &l->ring);
 }
 
 /* From now on a stranger has no more patience than without TLS. */
@@ -24311,28 +24303,31 @@ static void links_write_one(phx *p, struct phx__link *l)
  * leave in the same write, without a step of their own. Others listed meanwhile are for the next step. */
 void phx__node_links_write(phx *p)
 {
-    uint32_t i, count = p->links.writer_count;
+    struct phx__ring end, *at;
 
-    for (i = 0; i < count; i++) {
-        struct phx__link *l = p->links.at[p->links.writers[i]];
-        int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-                     && (l->end.broken ? p->step.active == 1 : !l->out.full);
+    phx__ring_init(&end);
+    phx__ring_add(&p->links.writers, &end);
+    while ((at = p->links.writers.next) != &end) {
+        struct phx__link *l = (void *)at;
+        int writes = l->state != PHX__LINK_DIALING && (l->end.broken ? p->step.active == 1 : !l->out.full);
         if (writes)
             links_write_one(p, l);
-        l->queued = 0;
+        if (l->state == PHX__LINK_CLOSED)
+            continue;
+        phx__ring_del(at);
         if ((writes && !l->out.dry && !l->out.full) || l->end.broken)
             links_wants(p, l);
     }
-    for (i = count; i < p->links.writer_count; i++)
-        p->links.writers[i - count] = p->links.writers[i];
-    p->links.writer_count -= count;
+    phx__ring_del(&end);
 }
 
 int phx__node_links_can_write(const phx *p)
 {
-    for (uint32_t i = 0; i < p->links.writer_count; i++) {
-        const struct phx__link *l = p->links.at[p->links.writers[i]];
-        if (l != NULL && (!l->out.full || l->end.broken))
+    const struct phx__ring *at = p->links.writers.next;
+
+    for (; at != &p->links.writers; at = at->next) {
+        const struct phx__link *l = (const void *)at;
+        if (!l->out.full || l->end.broken)
             return 1;
     }
     return 0;
@@ -25403,7 +25398,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (step_has_news(p))
         step_settle(p);
     step_tell_others(p, ready != NULL && n == 0);
-    if (p->links.writer_count > 0)
+    if (!phx__ring_is_empty(&p->links.writers))
         phx__node_links_write(p);
     phx__node_links_sweep(p);
     if (p->mem.spare_bytes > 0 && phx__timer_at(&p->timers, p->step.spare_timer) == UINT64_MAX) {
@@ -25489,6 +25484,8 @@ static void step_init(phx *p)
     p->mem.spare_most = STEP_SPARE_BYTES;
     phx__timer_init(&p->timers, &p->mem);
     phx__map_init(&p->links.handles, &p->mem);
+    phx__ring_init(&p->links.writers);
+    phx__ring_init(&p->links.closed);
     p->route.mem = p->route.table.mem = p->detect.mem = p->names.mem = p->post.mem = p->lost.mem =
         p->ids.mem = &p->mem;
     p->detect.timers = p->post.timers = &p->timers;
