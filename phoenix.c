@@ -3883,8 +3883,8 @@ struct phx__links {
 
 /* What the node keeps of each other node beside the rooms' own arrays. */
 struct phx__peer {
-    uint32_t link; /* slot of the link that is up, or PHX__NONE */
-    uint32_t via;  /* the last next hop */
+    uint32_t link; /* slot of the link that is up + 1; 0: none is */
+    uint32_t via;  /* the last next hop; PHX__SELF: there was none */
 };
 
 struct phx__peers {
@@ -22303,14 +22303,7 @@ void phx__node_log_tell(phx *p)
 
 int phx__node_peer(phx *p, uint32_t node)
 {
-    struct phx__peers *s = &p->peers;
-    uint32_t was = s->capacity;
-
-    if (phx__mem_grow(&p->mem, &s->at, &s->capacity, node + 1, sizeof *s->at) != 0)
-        return PHX_ENOMEM;
-    for (; was < s->capacity; was++)
-        s->at[was].link = s->at[was].via = PHX__NONE;
-    return 0;
+    return phx__mem_grow(&p->mem, &p->peers.at, &p->peers.capacity, node + 1, sizeof *p->peers.at);
 }
 
 PHX__COLD struct phx__detect_trouble *phx__node_history(const phx *p, uint32_t node)
@@ -22443,9 +22436,9 @@ uint32_t phx__node_calls(phx *p, int share)
 
 struct phx__link *phx__node_link(const phx *p, uint32_t node)
 {
-    if (node >= p->peers.capacity || p->peers.at[node].link == PHX__NONE)
-        return NULL;
-    return p->links.at[p->peers.at[node].link];
+    uint32_t link = node < p->peers.capacity ? p->peers.at[node].link : 0;
+
+    return link != 0 ? p->links.at[link - 1] : NULL;
 }
 
 int phx__node_serves(const phx *p, const struct phx__link *l)
@@ -23562,7 +23555,7 @@ PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
 
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
-    p->peers.at[l->peer].link = PHX__NONE;
+    p->peers.at[l->peer].link = 0;
     phx__node_door_passes(p, l, 0);
     p->links.up--;
     p->stats.links_lost += reason != PHX_EDUPLICATE; /* then it is replaced, or soon will be */
@@ -23660,7 +23653,7 @@ PHX__COLD void phx__node_links_free(phx *p)
     while ((l = next) != NULL) {
         next = phx__node_each_link(p, l);
         if (phx__node_serves(p, l))
-            p->peers.at[l->peer].link = PHX__NONE;
+            p->peers.at[l->peer].link = 0;
         phx__link_close(&p->set, l, PHX_ECLOSED, 0);
         phx__ring_del(&l->ring);
         s->at[l->slot] = NULL; /* release functions of the links to come may ask */
@@ -24179,11 +24172,11 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
         l->generation = ++p->links.generation;
-        p->peers.at[l->peer].link = l->slot;
+        p->peers.at[l->peer].link = l->slot + 1;
         err = phx__dial_up(&p->dial, l->peer, attempt);
     }
     if (err != 0) {
-        p->peers.at[l->peer].link = PHX__NONE;
+        p->peers.at[l->peer].link = 0;
         phx__route_down(&p->route, l->peer, p->now);
         phx__detect_link_down(&p->detect, l->peer);
         return err;
@@ -25573,7 +25566,7 @@ PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t n
 PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__detect_trouble *n = phx__detect_trouble_of(&p->detect, node);
-    uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE, ms;
+    uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__SELF, ms;
 
     if (n == NULL || n->accused_ms == 0)
         return;
@@ -25582,7 +25575,7 @@ PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint
     if (n->accuser != PHX__NONE)
         phx__node_text_put(t, n->accuser == PHX__SELF ? "%n, its link was silent\n"
                                                       : "%n, which had not heard of it\n", n->accuser);
-    else if (via == node || via == PHX__NONE)
+    else if (via == node || via == PHX__SELF)
         phx__node_text_put(t, "the routing, its link is gone\n");
     else
         phx__node_text_put(t, "the routing, the last way was through %n\n", via);

@@ -146,7 +146,7 @@ PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
 
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
-    p->peers.at[l->peer].link = PHX__NONE;
+    p->peers.at[l->peer].link = 0;
     phx__node_door_passes(p, l, 0);
     p->links.up--;
     p->stats.links_lost += reason != PHX_EDUPLICATE; /* then it is replaced, or soon will be */
@@ -244,7 +244,7 @@ PHX__COLD void phx__node_links_free(phx *p)
     while ((l = next) != NULL) {
         next = phx__node_each_link(p, l);
         if (phx__node_serves(p, l))
-            p->peers.at[l->peer].link = PHX__NONE;
+            p->peers.at[l->peer].link = 0;
         phx__link_close(&p->set, l, PHX_ECLOSED, 0);
         phx__ring_del(&l->ring);
         s->at[l->slot] = NULL; /* release functions of the links to come may ask */
@@ -763,11 +763,11 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
         && (err = phx__detect_link_up(&p->detect, l->peer, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
         l->generation = ++p->links.generation;
-        p->peers.at[l->peer].link = l->slot;
+        p->peers.at[l->peer].link = l->slot + 1;
         err = phx__dial_up(&p->dial, l->peer, attempt);
     }
     if (err != 0) {
-        p->peers.at[l->peer].link = PHX__NONE;
+        p->peers.at[l->peer].link = 0;
         phx__route_down(&p->route, l->peer, p->now);
         phx__detect_link_down(&p->detect, l->peer);
         return err;

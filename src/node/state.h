@@ -68,8 +68,8 @@ struct phx__links {
 
 /* What the node keeps of each other node beside the rooms' own arrays. */
 struct phx__peer {
-    uint32_t link; /* slot of the link that is up, or PHX__NONE */
-    uint32_t via;  /* the last next hop */
+    uint32_t link; /* slot of the link that is up + 1; 0: none is */
+    uint32_t via;  /* the last next hop; PHX__SELF: there was none */
 };
 
 struct phx__peers {

@@ -215,7 +215,7 @@ static inline struct phx__link *known_link(struct known *k, uint32_t i)
     l->peer = node;
     l->id = k->p->ids.at[node];
     l->generation = ++s->generation;
-    k->p->peers.at[node].link = slot;
+    k->p->peers.at[node].link = slot + 1;
     phx__detect_heartbeat(&k->p->detect, node, 3600 * PHX__SECOND, 0, 0, k->now); /* it may be silent */
     return l;
 }
