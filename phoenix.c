@@ -3597,15 +3597,9 @@ PHX_PRIVATE int phx__node_samehost_is_doubtful(const struct phx_address *to, int
 #endif
 #ifndef PHX_NODE_ADDR_H
 #define PHX_NODE_ADDR_H
+/* include "link/state.h" */
 /* include "wire/route.h" */
 
-/* A link that has come up. */
-struct phx__node_addr_link {
-    const struct phx_id *id;            /* of the peer */
-    const struct phx_address *peer;     /* the other end */
-    const struct phx_address *observed; /* our end, as the peer sees it */
-    int dialer, secure, same_host;      /* we dialled; over TLS; within this host */
-};
 struct phx__observation {
     struct phx_id by;            /* the peer */
     struct phx_address from, at; /* the peer's address; where it sees us, as one of our addresses */
@@ -3622,13 +3616,13 @@ struct phx__node_addr { /* begins as zero, but for these two */
 
 /* The host's word: 1 if it is new, 0 if not, PHX_ELIMIT. */
 PHX_PRIVATE int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at);
-/* Can this link teach nothing? Then our end of it need not be found out. */
-PHX_PRIVATE int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__node_addr_link *l);
+/* Can this link, which has come up, teach nothing? Then our end of it need not be found out. */
+PHX_PRIVATE int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__link *l);
 /* What a link with our end `here` has taught: bits. */
 #define PHX__ADDR_NEW 1    /* others are to be told of a new address */
 #define PHX__ADDR_AGREED 2 /* ... the last one, at which two peers see this node */
 #define PHX__ADDR_MOVED 4  /* it is in a network that is new to it */
-PHX_PRIVATE int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX_PRIVATE int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__link *l,
                                      const struct phx_address *here);
 
 #endif
@@ -21257,16 +21251,16 @@ PHX__COLD static const struct phx_address *node_addr_listener(const struct phx__
 }
 
 /* Where others may find us, by this link: 1 and *out, or 0. */
-PHX__COLD static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__link *l,
                               const struct phx_address *here, struct phx_address *out)
 {
-    const struct phx_address *seen = l->observed, *at;
+    const struct phx_address *seen = &l->observed, *at;
 
-    if (l->same_host || !node_addr_is_ip(seen) || !node_addr_is_ip(l->peer) || phx__addr_is_local(seen)
+    if (l->same_host || !node_addr_is_ip(seen) || !node_addr_is_ip(&l->address) || phx__addr_is_local(seen)
         || phx__addr_is_any(seen) || seen->port == 0)
         return 0;
     *out = *seen;
-    out->tls = (unsigned char)l->secure; /* as the listener that it came in by */
+    out->tls = l->secure; /* as the listener that it came in by */
     if (!l->dialer)
         return 1;
     if (seen->port != here->port || node_addr_same_host(seen, here)
@@ -21280,19 +21274,19 @@ PHX__COLD static int node_addr_evidence(const struct phx__node_addr *a, const st
 
 /* Each peer has one observation, its latest. One of an address that is known is forgotten: should the address
  * give way to others, two must see it anew. */
-PHX__COLD static int node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD static int node_addr_observe(struct phx__node_addr *a, const struct phx__link *l,
                              const struct phx_address *at)
 {
     struct phx__observation *mine = NULL, *o = a->observation, *end = o + PHX__COUNT(a->observation);
     int seen = 0, known, agreed;
 
     for (; o < end; o++)
-        seen |= !phx__id_equal(&o->by, l->id) && phx__addr_equal(&o->at, at)
-                && !node_addr_same_host(&o->from, l->peer);
+        seen |= !phx__id_equal(&o->by, &l->id) && phx__addr_equal(&o->at, at)
+                && !node_addr_same_host(&o->from, &l->address);
     agreed = seen && node_addr_put(a, at) ? PHX__ADDR_NEW | PHX__ADDR_AGREED : 0;
     known = node_addr_find(a, at) < a->count;
     for (o = a->observation; o < end; o++) {
-        if (phx__id_equal(&o->by, l->id))
+        if (phx__id_equal(&o->by, &l->id))
             mine = o;
         if (known && (o == mine || phx__addr_equal(&o->at, at)))
             memset(o, 0, sizeof *o);
@@ -21301,18 +21295,18 @@ PHX__COLD static int node_addr_observe(struct phx__node_addr *a, const struct ph
         return agreed;
     if (mine == NULL)
         mine = &a->observation[a->observation_next++ % PHX__COUNT(a->observation)];
-    *mine = (struct phx__observation){ *l->id, *l->peer, *at };
+    *mine = (struct phx__observation){ l->id, l->address, *at };
     return 0;
 }
 
 /* Hundreds of nodes that start on one host need not ask for their ends. */
-int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__node_addr_link *l)
+int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__link *l)
 {
-    return node_addr_listener(a, NULL) == NULL && phx__addr_is_local(l->peer)
-           && phx__addr_is_local(l->observed);
+    return node_addr_listener(a, NULL) == NULL && phx__addr_is_local(&l->address)
+           && phx__addr_is_local(&l->observed);
 }
 
-PHX__COLD int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__link *l,
                          const struct phx_address *here)
 {
     struct phx_address at;
@@ -24134,14 +24128,12 @@ PHX__COLD static int links_here(phx *p, const struct phx__link *l, struct phx_ad
 /* What a link that has come up teaches of own addresses. */
 PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
 {
-    struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
-                                        l->dialer, l->secure,   l->same_host };
     struct phx_address here;
     int taught;
 
-    if (phx__node_addr_is_idle(&p->addr, &link) || !links_here(p, l, &here))
+    if (phx__node_addr_is_idle(&p->addr, l) || !links_here(p, l, &here))
         return;
-    taught = phx__node_addr_learn(&p->addr, &link, &here);
+    taught = phx__node_addr_learn(&p->addr, l, &here);
     p->news.card_stale |= taught & PHX__ADDR_NEW;
     if (taught & PHX__ADDR_MOVED)
         phx__dial_moved(&p->dial);

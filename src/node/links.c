@@ -725,14 +725,12 @@ PHX__COLD static int links_here(phx *p, const struct phx__link *l, struct phx_ad
 /* What a link that has come up teaches of own addresses. */
 PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
 {
-    struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
-                                        l->dialer, l->secure,   l->same_host };
     struct phx_address here;
     int taught;
 
-    if (phx__node_addr_is_idle(&p->addr, &link) || !links_here(p, l, &here))
+    if (phx__node_addr_is_idle(&p->addr, l) || !links_here(p, l, &here))
         return;
-    taught = phx__node_addr_learn(&p->addr, &link, &here);
+    taught = phx__node_addr_learn(&p->addr, l, &here);
     p->news.card_stale |= taught & PHX__ADDR_NEW;
     if (taught & PHX__ADDR_MOVED)
         phx__dial_moved(&p->dial);
