@@ -25,16 +25,11 @@ static void node_text_string(struct phx__text *t, const char *s)
         node_text_char(t, *s++);
 }
 
-static void node_text_number(struct phx__text *t, uint64_t v)
+PHX__COLD static void node_text_number(struct phx__text *t, uint64_t v)
 {
-    char digits[21];
-    size_t n = sizeof digits;
-
-    digits[--n] = 0;
-    do
-        digits[--n] = (char)('0' + v % 10);
-    while ((v /= 10) != 0);
-    node_text_string(t, digits + n);
+    if (v > 9)
+        node_text_number(t, v / 10);
+    node_text_char(t, (char)('0' + v % 10));
 }
 
 static void node_text_node(struct phx__text *t, uint32_t node)
