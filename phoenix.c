@@ -1241,6 +1241,7 @@ PHX_PRIVATE const char *phx__tls_why(const struct phx__tls *t);
 #endif
 #ifndef PHX_LINK_STATE_H
 #define PHX_LINK_STATE_H
+/* include "base/ring.h" */
 /* include "base/sha.h" */
 /* include "base/timer.h" */
 /* include "tls/tls.h" */
@@ -1326,12 +1327,12 @@ struct phx__link_end {
 };
 
 struct phx__link {
+    struct phx__ring ring; /* the first member: in the node's list of links to write, or to free */
     enum phx__link_state state;
     int handle, watching; /* watching: events asked of the world */
     uint32_t slot;
     uint32_t generation; /* a new one for each link that comes up */
     uint8_t dialer;
-    uint8_t queued;          /* in the node's list of links to write */
     uint8_t unauthenticated; /* came in through a listener and has not proved that it has the key */
     uint8_t secure;          /* over TLS */
     uint8_t same_host;       /* by AF_UNIX where TCP would have done; see samehost.c */
@@ -3587,15 +3588,9 @@ PHX_PRIVATE int phx__node_samehost_is_doubtful(const struct phx_address *to, int
 #endif
 #ifndef PHX_NODE_ADDR_H
 #define PHX_NODE_ADDR_H
+/* include "link/state.h" */
 /* include "wire/route.h" */
 
-/* A link that has come up. */
-struct phx__node_addr_link {
-    const struct phx_id *id;            /* of the peer */
-    const struct phx_address *peer;     /* the other end */
-    const struct phx_address *observed; /* our end, as the peer sees it */
-    int dialer, secure, same_host;      /* we dialled; over TLS; within this host */
-};
 struct phx__observation {
     struct phx_id by;            /* the peer */
     struct phx_address from, at; /* the peer's address; where it sees us, as one of our addresses */
@@ -3612,13 +3607,13 @@ struct phx__node_addr { /* begins as zero, but for these two */
 
 /* The host's word: 1 if it is new, 0 if not, PHX_ELIMIT. */
 PHX_PRIVATE int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at);
-/* Can this link teach nothing? Then our end of it need not be found out. */
-PHX_PRIVATE int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__node_addr_link *l);
+/* Can this link, which has come up, teach nothing? Then our end of it need not be found out. */
+PHX_PRIVATE int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__link *l);
 /* What a link with our end `here` has taught: bits. */
 #define PHX__ADDR_NEW 1    /* others are to be told of a new address */
 #define PHX__ADDR_AGREED 2 /* ... the last one, at which two peers see this node */
 #define PHX__ADDR_MOVED 4  /* it is in a network that is new to it */
-PHX_PRIVATE int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX_PRIVATE int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__link *l,
                                      const struct phx_address *here);
 
 #endif
@@ -3859,10 +3854,8 @@ struct phx__links {
     uint32_t size, capacity, up;
     uint32_t unauthenticated; /* links that were accepted and have not proved anything yet */
     uint32_t generation;      /* of the link that came up last */
-    uint32_t *writers;        /* slots with something to write; room for twice all slots */
-    uint32_t writer_count, writer_capacity;
-    uint32_t *closed; /* slots to free at the end of the step */
-    uint32_t closed_count, closed_capacity;
+    struct phx__ring writers; /* links with something to write */
+    struct phx__ring closed;  /* those to free at the end of the step */
     struct phx__deferred_dial *deferred; /* emptied within the step */
     uint32_t deferred_count, deferred_capacity;
     struct phx__door door;
@@ -3875,8 +3868,8 @@ struct phx__links {
 
 /* What the node keeps of each other node beside the rooms' own arrays. */
 struct phx__peer {
-    uint32_t link; /* slot of the link that is up, or PHX__NONE */
-    uint32_t via;  /* the last next hop */
+    uint32_t link; /* slot of the link that is up + 1; 0: none is */
+    uint32_t via;  /* the last next hop; PHX__SELF: there was none */
 };
 
 struct phx__peers {
@@ -21144,16 +21137,16 @@ PHX__COLD static const struct phx_address *node_addr_listener(const struct phx__
 }
 
 /* Where others may find us, by this link: 1 and *out, or 0. */
-PHX__COLD static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__link *l,
                               const struct phx_address *here, struct phx_address *out)
 {
-    const struct phx_address *seen = l->observed, *at;
+    const struct phx_address *seen = &l->observed, *at;
 
-    if (l->same_host || !node_addr_is_ip(seen) || !node_addr_is_ip(l->peer) || phx__addr_is_local(seen)
+    if (l->same_host || !node_addr_is_ip(seen) || !node_addr_is_ip(&l->address) || phx__addr_is_local(seen)
         || phx__addr_is_any(seen) || seen->port == 0)
         return 0;
     *out = *seen;
-    out->tls = (unsigned char)l->secure; /* as the listener that it came in by */
+    out->tls = l->secure; /* as the listener that it came in by */
     if (!l->dialer)
         return 1;
     if (seen->port != here->port || node_addr_same_host(seen, here)
@@ -21167,19 +21160,19 @@ PHX__COLD static int node_addr_evidence(const struct phx__node_addr *a, const st
 
 /* Each peer has one observation, its latest. One of an address that is known is forgotten: should the address
  * give way to others, two must see it anew. */
-PHX__COLD static int node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD static int node_addr_observe(struct phx__node_addr *a, const struct phx__link *l,
                              const struct phx_address *at)
 {
     struct phx__observation *mine = NULL, *o = a->observation, *end = o + PHX__COUNT(a->observation);
     int seen = 0, known, agreed;
 
     for (; o < end; o++)
-        seen |= !phx__id_equal(&o->by, l->id) && phx__addr_equal(&o->at, at)
-                && !node_addr_same_host(&o->from, l->peer);
+        seen |= !phx__id_equal(&o->by, &l->id) && phx__addr_equal(&o->at, at)
+                && !node_addr_same_host(&o->from, &l->address);
     agreed = seen && node_addr_put(a, at) ? PHX__ADDR_NEW | PHX__ADDR_AGREED : 0;
     known = node_addr_find(a, at) < a->count;
     for (o = a->observation; o < end; o++) {
-        if (phx__id_equal(&o->by, l->id))
+        if (phx__id_equal(&o->by, &l->id))
             mine = o;
         if (known && (o == mine || phx__addr_equal(&o->at, at)))
             memset(o, 0, sizeof *o);
@@ -21188,18 +21181,18 @@ PHX__COLD static int node_addr_observe(struct phx__node_addr *a, const struct ph
         return agreed;
     if (mine == NULL)
         mine = &a->observation[a->observation_next++ % PHX__COUNT(a->observation)];
-    *mine = (struct phx__observation){ *l->id, *l->peer, *at };
+    *mine = (struct phx__observation){ l->id, l->address, *at };
     return 0;
 }
 
 /* Hundreds of nodes that start on one host need not ask for their ends. */
-int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__node_addr_link *l)
+int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__link *l)
 {
-    return node_addr_listener(a, NULL) == NULL && phx__addr_is_local(l->peer)
-           && phx__addr_is_local(l->observed);
+    return node_addr_listener(a, NULL) == NULL && phx__addr_is_local(&l->address)
+           && phx__addr_is_local(&l->observed);
 }
 
-PHX__COLD int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__link *l,
                          const struct phx_address *here)
 {
     struct phx_address at;
@@ -22039,16 +22032,11 @@ static void node_text_string(struct phx__text *t, const char *s)
         node_text_char(t, *s++);
 }
 
-static void node_text_number(struct phx__text *t, uint64_t v)
+PHX__COLD static void node_text_number(struct phx__text *t, uint64_t v)
 {
-    char digits[21];
-    size_t n = sizeof digits;
-
-    digits[--n] = 0;
-    do
-        digits[--n] = (char)('0' + v % 10);
-    while ((v /= 10) != 0);
-    node_text_string(t, digits + n);
+    if (v > 9)
+        node_text_number(t, v / 10);
+    node_text_char(t, (char)('0' + v % 10));
 }
 
 static void node_text_node(struct phx__text *t, uint32_t node)
@@ -22190,14 +22178,7 @@ void phx__node_log_tell(phx *p)
 
 int phx__node_peer(phx *p, uint32_t node)
 {
-    struct phx__peers *s = &p->peers;
-    uint32_t was = s->capacity;
-
-    if (phx__mem_grow(&p->mem, &s->at, &s->capacity, node + 1, sizeof *s->at) != 0)
-        return PHX_ENOMEM;
-    for (; was < s->capacity; was++)
-        s->at[was].link = s->at[was].via = PHX__NONE;
-    return 0;
+    return phx__mem_grow(&p->mem, &p->peers.at, &p->peers.capacity, node + 1, sizeof *p->peers.at);
 }
 
 PHX__COLD struct phx__detect_trouble *phx__node_history(const phx *p, uint32_t node)
@@ -22330,9 +22311,9 @@ uint32_t phx__node_calls(phx *p, int share)
 
 struct phx__link *phx__node_link(const phx *p, uint32_t node)
 {
-    if (node >= p->peers.capacity || p->peers.at[node].link == PHX__NONE)
-        return NULL;
-    return p->links.at[p->peers.at[node].link];
+    uint32_t link = node < p->peers.capacity ? p->peers.at[node].link : 0;
+
+    return link != 0 ? p->links.at[link - 1] : NULL;
 }
 
 int phx__node_serves(const phx *p, const struct phx__link *l)
@@ -23331,11 +23312,9 @@ PHX__COLD static struct phx__link *links_new(phx *p)
     while (slot < s->size && s->at[slot] != NULL)
         slot++;
     if (phx__mem_grow(&p->mem, &s->at, &s->capacity, slot + 1, sizeof(struct phx__link *))
-        /* Twice each slot: a link that was just written to may want it again before the list is swept. */
-        || phx__mem_grow(&p->mem, &s->writers, &s->writer_capacity, 2 * (slot + 1), sizeof *s->writers)
-        || phx__mem_grow(&p->mem, &s->closed, &s->closed_capacity, slot + 1, sizeof *s->closed)
         || (l = phx__mem_zero(&p->mem, sizeof *l)) == NULL)
         return NULL;
+    phx__ring_init(&l->ring);
     l->slot = slot;
     s->at[slot] = l;
     s->size += slot == s->size;
@@ -23346,9 +23325,7 @@ PHX__COLD static void links_drop_slot(phx *p, struct phx__link *l)
 {
     struct phx__links *s = &p->links;
 
-    for (uint32_t i = 0; i < s->writer_count; i++)
-        if (s->writers[i] == l->slot)
-            s->writers[i] = s->writers[--s->writer_count];
+    phx__ring_del(&l->ring);
     s->at[l->slot] = NULL;
     while (s->size > 0 && s->at[s->size - 1] == NULL)
         s->size--;
@@ -23455,7 +23432,7 @@ PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
 
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
-    p->peers.at[l->peer].link = PHX__NONE;
+    p->peers.at[l->peer].link = 0;
     phx__node_door_passes(p, l, 0);
     p->links.up--;
     p->stats.links_lost += reason != PHX_EDUPLICATE; /* then it is replaced, or soon will be */
@@ -23519,7 +23496,7 @@ PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, in
     phx__node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->links.handles, (uint64_t)l->handle);
-    p->links.closed[p->links.closed_count++] = l->slot;
+    phx__ring_add(&p->links.closed, &l->ring);
     links_authenticated(p, l);
     p->links.waiting -= l->in.waits;
     l->in.waits = 0;
@@ -23541,8 +23518,8 @@ PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, in
 
 void phx__node_links_sweep(phx *p)
 {
-    while (p->links.closed_count > 0)
-        links_drop_slot(p, p->links.at[p->links.closed[--p->links.closed_count]]);
+    while (!phx__ring_is_empty(&p->links.closed))
+        links_drop_slot(p, (void *)p->links.closed.prev);
 }
 
 PHX__COLD void phx__node_links_free(phx *p)
@@ -23553,20 +23530,19 @@ PHX__COLD void phx__node_links_free(phx *p)
     while ((l = next) != NULL) {
         next = phx__node_each_link(p, l);
         if (phx__node_serves(p, l))
-            p->peers.at[l->peer].link = PHX__NONE;
+            p->peers.at[l->peer].link = 0;
         phx__link_close(&p->set, l, PHX_ECLOSED, 0);
+        phx__ring_del(&l->ring);
         s->at[l->slot] = NULL; /* release functions of the links to come may ask */
         phx__mem_put(&p->mem, l, sizeof *l);
     }
-    s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
+    s->size = s->deferred_count = 0;
     for (uint32_t i = 0; i < (uint32_t)p->listeners.count; i++) {
         links_shut(p, p->listeners.at[i].handle);
         links_shut(p, p->listeners.at[PHX__LISTENERS + i].handle); /* its companion */
     }
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
-    phx__mem_put(&p->mem, s->writers, s->writer_capacity * sizeof *s->writers);
-    phx__mem_put(&p->mem, s->closed, s->closed_capacity * sizeof *s->closed);
     phx__mem_put(&p->mem, s->deferred, s->deferred_capacity * sizeof *s->deferred);
     phx__buf_block_drop(p->set.block);
     phx__buf_block_drop(p->set.spare);
@@ -24035,14 +24011,12 @@ PHX__COLD static int links_here(phx *p, const struct phx__link *l, struct phx_ad
 /* What a link that has come up teaches of own addresses. */
 PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
 {
-    struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
-                                        l->dialer, l->secure,   l->same_host };
     struct phx_address here;
     int taught;
 
-    if (phx__node_addr_is_idle(&p->addr, &link) || !links_here(p, l, &here))
+    if (phx__node_addr_is_idle(&p->addr, l) || !links_here(p, l, &here))
         return;
-    taught = phx__node_addr_learn(&p->addr, &link, &here);
+    taught = phx__node_addr_learn(&p->addr, l, &here);
     p->news.card_stale |= taught & PHX__ADDR_NEW;
     if (taught & PHX__ADDR_MOVED)
         phx__dial_moved(&p->dial);
@@ -24073,11 +24047,11 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
         && (err = phx__detect_link_up(&p->detect, l->peer, quiet, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
         l->generation = ++p->links.generation;
-        p->peers.at[l->peer].link = l->slot;
+        p->peers.at[l->peer].link = l->slot + 1;
         err = phx__dial_up(&p->dial, l->peer, attempt);
     }
     if (err != 0) {
-        p->peers.at[l->peer].link = PHX__NONE;
+        p->peers.at[l->peer].link = 0;
         phx__route_down(&p->route, l->peer, p->now);
         phx__detect_link_down(&p->detect, l->peer);
         return err;
@@ -24100,10 +24074,8 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
 
 static void links_wants(phx *p, struct phx__link *l)
 {
-    if (l->queued || l->state == PHX__LINK_CLOSED)
-        return;
-    l->queued = 1;
-    p->links.writers[p->links.writer_count++] = l->slot;
+    if (phx__ring_is_empty(&l->ring)) /* not to be freed, either */
+        phx__ring_add(&p->links.writers, &l->ring);
 }
 
 /* From now on a stranger has no more patience than without TLS. */
@@ -24199,28 +24171,31 @@ static void links_write_one(phx *p, struct phx__link *l)
  * leave in the same write, without a step of their own. Others listed meanwhile are for the next step. */
 void phx__node_links_write(phx *p)
 {
-    uint32_t i, count = p->links.writer_count;
+    struct phx__ring end, *at;
 
-    for (i = 0; i < count; i++) {
-        struct phx__link *l = p->links.at[p->links.writers[i]];
-        int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-                     && (l->end.broken ? p->step.active == 1 : !l->out.full);
+    phx__ring_init(&end);
+    phx__ring_add(&p->links.writers, &end);
+    while ((at = p->links.writers.next) != &end) {
+        struct phx__link *l = (void *)at;
+        int writes = l->state != PHX__LINK_DIALING && (l->end.broken ? p->step.active == 1 : !l->out.full);
         if (writes)
             links_write_one(p, l);
-        l->queued = 0;
+        if (l->state == PHX__LINK_CLOSED)
+            continue;
+        phx__ring_del(at);
         if ((writes && !l->out.dry && !l->out.full) || l->end.broken)
             links_wants(p, l);
     }
-    for (i = count; i < p->links.writer_count; i++)
-        p->links.writers[i - count] = p->links.writers[i];
-    p->links.writer_count -= count;
+    phx__ring_del(&end);
 }
 
 int phx__node_links_can_write(const phx *p)
 {
-    for (uint32_t i = 0; i < p->links.writer_count; i++) {
-        const struct phx__link *l = p->links.at[p->links.writers[i]];
-        if (l != NULL && (!l->out.full || l->end.broken))
+    const struct phx__ring *at = p->links.writers.next;
+
+    for (; at != &p->links.writers; at = at->next) {
+        const struct phx__link *l = (const void *)at;
+        if (!l->out.full || l->end.broken)
             return 1;
     }
     return 0;
@@ -24355,15 +24330,12 @@ static uint64_t wiring_failed_at(phx *p, uint32_t node)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-static uint32_t wiring_owner(phx *p, uint64_t name)
+static int wiring_segment(phx *p, uint64_t name, uint32_t *owner, uint64_t *last)
 {
     struct phx_range around;
     uint32_t node;
     int err;
 
-    /* Messages that come one after another are often for one range of ours. */
-    if (name - p->step.own_first <= p->step.own_more && p->step.own_version == p->names.version + 1)
-        return PHX__SELF;
     node = phx__names_owner(&p->names, name, &around, &err);
     if (err != 0) /* post asks again when there is memory, perhaps */
         p->news.late = p->news.owner_late = 1;
@@ -24373,18 +24345,21 @@ static uint32_t wiring_owner(phx *p, uint64_t name)
         p->step.own_version = p->names.version + 1;
     }
     /* The claim of a node that failed stands, but nobody is there to take messages. */
-    return phx__node_is_gone(p, node) ? PHX__NONE : node;
+    *owner = phx__node_is_gone(p, node) ? PHX__NONE : node;
+    *last = around.last;
+    return err;
 }
 
-static int wiring_segment(phx *p, uint64_t name, uint32_t *owner, uint64_t *last)
+static uint32_t wiring_owner(phx *p, uint64_t name)
 {
-    struct phx_range around;
-    int err;
+    uint32_t node;
+    uint64_t last;
 
-    (void)phx__names_owner(&p->names, name, &around, &err);
-    *last = around.last;
-    *owner = wiring_owner(p, name);
-    return err;
+    /* Messages that come one after another are often for one range of ours. */
+    if (name - p->step.own_first <= p->step.own_more && p->step.own_version == p->names.version + 1)
+        return PHX__SELF;
+    (void)wiring_segment(p, name, &node, &last);
+    return node;
 }
 
 static int wiring_has(phx *p, uint32_t node, const struct phx_range *range, struct phx_range *out)
@@ -25290,7 +25265,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (step_has_news(p))
         step_settle(p);
     step_tell_others(p, ready != NULL && n == 0);
-    if (p->links.writer_count > 0)
+    if (!phx__ring_is_empty(&p->links.writers))
         phx__node_links_write(p);
     phx__node_links_sweep(p);
     if (p->mem.spare_bytes > 0 && phx__timer_at(&p->timers, p->step.spare_timer) == UINT64_MAX) {
@@ -25376,6 +25351,8 @@ static void step_init(phx *p)
     p->mem.spare_most = STEP_SPARE_BYTES;
     phx__timer_init(&p->timers, &p->mem);
     phx__map_init(&p->links.handles, &p->mem);
+    phx__ring_init(&p->links.writers);
+    phx__ring_init(&p->links.closed);
     p->route.mem = p->route.table.mem = p->detect.mem = p->names.mem = p->post.mem = p->lost.mem =
         p->ids.mem = &p->mem;
     p->detect.timers = p->post.timers = &p->timers;
@@ -25463,7 +25440,7 @@ PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t n
 PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__detect_trouble *n = phx__detect_trouble_of(&p->detect, node);
-    uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE, ms;
+    uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__SELF, ms;
 
     if (n == NULL || n->accused_ms == 0)
         return;
@@ -25472,7 +25449,7 @@ PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint
     if (n->accuser != PHX__NONE)
         phx__node_text_put(t, n->accuser == PHX__SELF ? "%n, its link was silent\n"
                                                       : "%n, which had not heard of it\n", n->accuser);
-    else if (via == node || via == PHX__NONE)
+    else if (via == node || via == PHX__SELF)
         phx__node_text_put(t, "the routing, its link is gone\n");
     else
         phx__node_text_put(t, "the routing, the last way was through %n\n", via);

@@ -1,6 +1,7 @@
 /* state.h - one connection with a neighbour, and what all links of a node share. */
 #ifndef PHX_LINK_STATE_H
 #define PHX_LINK_STATE_H
+#include "base/ring.h"
 #include "base/sha.h"
 #include "base/timer.h"
 #include "tls/tls.h"
@@ -86,12 +87,12 @@ struct phx__link_end {
 };
 
 struct phx__link {
+    struct phx__ring ring; /* the first member: in the node's list of links to write, or to free */
     enum phx__link_state state;
     int handle, watching; /* watching: events asked of the world */
     uint32_t slot;
     uint32_t generation; /* a new one for each link that comes up */
     uint8_t dialer;
-    uint8_t queued;          /* in the node's list of links to write */
     uint8_t unauthenticated; /* came in through a listener and has not proved that it has the key */
     uint8_t secure;          /* over TLS */
     uint8_t same_host;       /* by AF_UNIX where TCP would have done; see samehost.c */

@@ -124,16 +124,16 @@ PHX__COLD static const struct phx_address *node_addr_listener(const struct phx__
 }
 
 /* Where others may find us, by this link: 1 and *out, or 0. */
-PHX__COLD static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD static int node_addr_evidence(const struct phx__node_addr *a, const struct phx__link *l,
                               const struct phx_address *here, struct phx_address *out)
 {
-    const struct phx_address *seen = l->observed, *at;
+    const struct phx_address *seen = &l->observed, *at;
 
-    if (l->same_host || !node_addr_is_ip(seen) || !node_addr_is_ip(l->peer) || phx__addr_is_local(seen)
+    if (l->same_host || !node_addr_is_ip(seen) || !node_addr_is_ip(&l->address) || phx__addr_is_local(seen)
         || phx__addr_is_any(seen) || seen->port == 0)
         return 0;
     *out = *seen;
-    out->tls = (unsigned char)l->secure; /* as the listener that it came in by */
+    out->tls = l->secure; /* as the listener that it came in by */
     if (!l->dialer)
         return 1;
     if (seen->port != here->port || node_addr_same_host(seen, here)
@@ -147,19 +147,19 @@ PHX__COLD static int node_addr_evidence(const struct phx__node_addr *a, const st
 
 /* Each peer has one observation, its latest. One of an address that is known is forgotten: should the address
  * give way to others, two must see it anew. */
-PHX__COLD static int node_addr_observe(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD static int node_addr_observe(struct phx__node_addr *a, const struct phx__link *l,
                              const struct phx_address *at)
 {
     struct phx__observation *mine = NULL, *o = a->observation, *end = o + PHX__COUNT(a->observation);
     int seen = 0, known, agreed;
 
     for (; o < end; o++)
-        seen |= !phx__id_equal(&o->by, l->id) && phx__addr_equal(&o->at, at)
-                && !node_addr_same_host(&o->from, l->peer);
+        seen |= !phx__id_equal(&o->by, &l->id) && phx__addr_equal(&o->at, at)
+                && !node_addr_same_host(&o->from, &l->address);
     agreed = seen && node_addr_put(a, at) ? PHX__ADDR_NEW | PHX__ADDR_AGREED : 0;
     known = node_addr_find(a, at) < a->count;
     for (o = a->observation; o < end; o++) {
-        if (phx__id_equal(&o->by, l->id))
+        if (phx__id_equal(&o->by, &l->id))
             mine = o;
         if (known && (o == mine || phx__addr_equal(&o->at, at)))
             memset(o, 0, sizeof *o);
@@ -168,18 +168,18 @@ PHX__COLD static int node_addr_observe(struct phx__node_addr *a, const struct ph
         return agreed;
     if (mine == NULL)
         mine = &a->observation[a->observation_next++ % PHX__COUNT(a->observation)];
-    *mine = (struct phx__observation){ *l->id, *l->peer, *at };
+    *mine = (struct phx__observation){ l->id, l->address, *at };
     return 0;
 }
 
 /* Hundreds of nodes that start on one host need not ask for their ends. */
-int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__node_addr_link *l)
+int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__link *l)
 {
-    return node_addr_listener(a, NULL) == NULL && phx__addr_is_local(l->peer)
-           && phx__addr_is_local(l->observed);
+    return node_addr_listener(a, NULL) == NULL && phx__addr_is_local(&l->address)
+           && phx__addr_is_local(&l->observed);
 }
 
-PHX__COLD int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX__COLD int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__link *l,
                          const struct phx_address *here)
 {
     struct phx_address at;

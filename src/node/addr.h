@@ -1,15 +1,9 @@
 /* addr.h - BRAIN: the addresses of this node: what its host told, and what its links teach. */
 #ifndef PHX_NODE_ADDR_H
 #define PHX_NODE_ADDR_H
+#include "link/state.h"
 #include "wire/route.h"
 
-/* A link that has come up. */
-struct phx__node_addr_link {
-    const struct phx_id *id;            /* of the peer */
-    const struct phx_address *peer;     /* the other end */
-    const struct phx_address *observed; /* our end, as the peer sees it */
-    int dialer, secure, same_host;      /* we dialled; over TLS; within this host */
-};
 struct phx__observation {
     struct phx_id by;            /* the peer */
     struct phx_address from, at; /* the peer's address; where it sees us, as one of our addresses */
@@ -26,13 +20,13 @@ struct phx__node_addr { /* begins as zero, but for these two */
 
 /* The host's word: 1 if it is new, 0 if not, PHX_ELIMIT. */
 PHX_PRIVATE int phx__node_addr_add(struct phx__node_addr *a, const struct phx_address *at);
-/* Can this link teach nothing? Then our end of it need not be found out. */
-PHX_PRIVATE int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__node_addr_link *l);
+/* Can this link, which has come up, teach nothing? Then our end of it need not be found out. */
+PHX_PRIVATE int phx__node_addr_is_idle(const struct phx__node_addr *a, const struct phx__link *l);
 /* What a link with our end `here` has taught: bits. */
 #define PHX__ADDR_NEW 1    /* others are to be told of a new address */
 #define PHX__ADDR_AGREED 2 /* ... the last one, at which two peers see this node */
 #define PHX__ADDR_MOVED 4  /* it is in a network that is new to it */
-PHX_PRIVATE int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__node_addr_link *l,
+PHX_PRIVATE int phx__node_addr_learn(struct phx__node_addr *a, const struct phx__link *l,
                                      const struct phx_address *here);
 
 #endif

@@ -25,16 +25,11 @@ static void node_text_string(struct phx__text *t, const char *s)
         node_text_char(t, *s++);
 }
 
-static void node_text_number(struct phx__text *t, uint64_t v)
+PHX__COLD static void node_text_number(struct phx__text *t, uint64_t v)
 {
-    char digits[21];
-    size_t n = sizeof digits;
-
-    digits[--n] = 0;
-    do
-        digits[--n] = (char)('0' + v % 10);
-    while ((v /= 10) != 0);
-    node_text_string(t, digits + n);
+    if (v > 9)
+        node_text_number(t, v / 10);
+    node_text_char(t, (char)('0' + v % 10));
 }
 
 static void node_text_node(struct phx__text *t, uint32_t node)
@@ -176,14 +171,7 @@ void phx__node_log_tell(phx *p)
 
 int phx__node_peer(phx *p, uint32_t node)
 {
-    struct phx__peers *s = &p->peers;
-    uint32_t was = s->capacity;
-
-    if (phx__mem_grow(&p->mem, &s->at, &s->capacity, node + 1, sizeof *s->at) != 0)
-        return PHX_ENOMEM;
-    for (; was < s->capacity; was++)
-        s->at[was].link = s->at[was].via = PHX__NONE;
-    return 0;
+    return phx__mem_grow(&p->mem, &p->peers.at, &p->peers.capacity, node + 1, sizeof *p->peers.at);
 }
 
 PHX__COLD struct phx__detect_trouble *phx__node_history(const phx *p, uint32_t node)
@@ -316,9 +304,9 @@ uint32_t phx__node_calls(phx *p, int share)
 
 struct phx__link *phx__node_link(const phx *p, uint32_t node)
 {
-    if (node >= p->peers.capacity || p->peers.at[node].link == PHX__NONE)
-        return NULL;
-    return p->links.at[p->peers.at[node].link];
+    uint32_t link = node < p->peers.capacity ? p->peers.at[node].link : 0;
+
+    return link != 0 ? p->links.at[link - 1] : NULL;
 }
 
 int phx__node_serves(const phx *p, const struct phx__link *l)

@@ -50,7 +50,7 @@ PHX__COLD static void explain_link(struct phx__text *t, const phx *p, uint32_t n
 PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint32_t node)
 {
     const struct phx__detect_trouble *n = phx__detect_trouble_of(&p->detect, node);
-    uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__NONE, ms;
+    uint32_t via = node < p->peers.capacity ? p->peers.at[node].via : PHX__SELF, ms;
 
     if (n == NULL || n->accused_ms == 0)
         return;
@@ -59,7 +59,7 @@ PHX__COLD static void explain_accusation(struct phx__text *t, const phx *p, uint
     if (n->accuser != PHX__NONE)
         phx__node_text_put(t, n->accuser == PHX__SELF ? "%n, its link was silent\n"
                                                       : "%n, which had not heard of it\n", n->accuser);
-    else if (via == node || via == PHX__NONE)
+    else if (via == node || via == PHX__SELF)
         phx__node_text_put(t, "the routing, its link is gone\n");
     else
         phx__node_text_put(t, "the routing, the last way was through %n\n", via);

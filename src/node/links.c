@@ -28,11 +28,9 @@ PHX__COLD static struct phx__link *links_new(phx *p)
     while (slot < s->size && s->at[slot] != NULL)
         slot++;
     if (phx__mem_grow(&p->mem, &s->at, &s->capacity, slot + 1, sizeof(struct phx__link *))
-        /* Twice each slot: a link that was just written to may want it again before the list is swept. */
-        || phx__mem_grow(&p->mem, &s->writers, &s->writer_capacity, 2 * (slot + 1), sizeof *s->writers)
-        || phx__mem_grow(&p->mem, &s->closed, &s->closed_capacity, slot + 1, sizeof *s->closed)
         || (l = phx__mem_zero(&p->mem, sizeof *l)) == NULL)
         return NULL;
+    phx__ring_init(&l->ring);
     l->slot = slot;
     s->at[slot] = l;
     s->size += slot == s->size;
@@ -43,9 +41,7 @@ PHX__COLD static void links_drop_slot(phx *p, struct phx__link *l)
 {
     struct phx__links *s = &p->links;
 
-    for (uint32_t i = 0; i < s->writer_count; i++)
-        if (s->writers[i] == l->slot)
-            s->writers[i] = s->writers[--s->writer_count];
+    phx__ring_del(&l->ring);
     s->at[l->slot] = NULL;
     while (s->size > 0 && s->at[s->size - 1] == NULL)
         s->size--;
@@ -152,7 +148,7 @@ PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
 
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
-    p->peers.at[l->peer].link = PHX__NONE;
+    p->peers.at[l->peer].link = 0;
     phx__node_door_passes(p, l, 0);
     p->links.up--;
     p->stats.links_lost += reason != PHX_EDUPLICATE; /* then it is replaced, or soon will be */
@@ -216,7 +212,7 @@ PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, in
     phx__node_note_end(p, l, reason);
     phx__link_close(&p->set, l, reason, tell);
     phx__map_del(&p->links.handles, (uint64_t)l->handle);
-    p->links.closed[p->links.closed_count++] = l->slot;
+    phx__ring_add(&p->links.closed, &l->ring);
     links_authenticated(p, l);
     p->links.waiting -= l->in.waits;
     l->in.waits = 0;
@@ -238,8 +234,8 @@ PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, in
 
 void phx__node_links_sweep(phx *p)
 {
-    while (p->links.closed_count > 0)
-        links_drop_slot(p, p->links.at[p->links.closed[--p->links.closed_count]]);
+    while (!phx__ring_is_empty(&p->links.closed))
+        links_drop_slot(p, (void *)p->links.closed.prev);
 }
 
 PHX__COLD void phx__node_links_free(phx *p)
@@ -250,20 +246,19 @@ PHX__COLD void phx__node_links_free(phx *p)
     while ((l = next) != NULL) {
         next = phx__node_each_link(p, l);
         if (phx__node_serves(p, l))
-            p->peers.at[l->peer].link = PHX__NONE;
+            p->peers.at[l->peer].link = 0;
         phx__link_close(&p->set, l, PHX_ECLOSED, 0);
+        phx__ring_del(&l->ring);
         s->at[l->slot] = NULL; /* release functions of the links to come may ask */
         phx__mem_put(&p->mem, l, sizeof *l);
     }
-    s->size = s->writer_count = s->closed_count = s->deferred_count = 0;
+    s->size = s->deferred_count = 0;
     for (uint32_t i = 0; i < (uint32_t)p->listeners.count; i++) {
         links_shut(p, p->listeners.at[i].handle);
         links_shut(p, p->listeners.at[PHX__LISTENERS + i].handle); /* its companion */
     }
     phx__map_free(&s->handles);
     phx__mem_put(&p->mem, s->at, s->capacity * sizeof(struct phx__link *));
-    phx__mem_put(&p->mem, s->writers, s->writer_capacity * sizeof *s->writers);
-    phx__mem_put(&p->mem, s->closed, s->closed_capacity * sizeof *s->closed);
     phx__mem_put(&p->mem, s->deferred, s->deferred_capacity * sizeof *s->deferred);
     phx__buf_block_drop(p->set.block);
     phx__buf_block_drop(p->set.spare);
@@ -732,14 +727,12 @@ PHX__COLD static int links_here(phx *p, const struct phx__link *l, struct phx_ad
 /* What a link that has come up teaches of own addresses. */
 PHX__COLD static void links_learn_address(phx *p, const struct phx__link *l)
 {
-    struct phx__node_addr_link link = { &l->id,    &l->address, &l->observed,
-                                        l->dialer, l->secure,   l->same_host };
     struct phx_address here;
     int taught;
 
-    if (phx__node_addr_is_idle(&p->addr, &link) || !links_here(p, l, &here))
+    if (phx__node_addr_is_idle(&p->addr, l) || !links_here(p, l, &here))
         return;
-    taught = phx__node_addr_learn(&p->addr, &link, &here);
+    taught = phx__node_addr_learn(&p->addr, l, &here);
     p->news.card_stale |= taught & PHX__ADDR_NEW;
     if (taught & PHX__ADDR_MOVED)
         phx__dial_moved(&p->dial);
@@ -770,11 +763,11 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
         && (err = phx__detect_link_up(&p->detect, l->peer, quiet, p->now)) == 0) {
         /* First: dial abandons other dials to this node, and HELLOs parked behind them are judged by it. */
         l->generation = ++p->links.generation;
-        p->peers.at[l->peer].link = l->slot;
+        p->peers.at[l->peer].link = l->slot + 1;
         err = phx__dial_up(&p->dial, l->peer, attempt);
     }
     if (err != 0) {
-        p->peers.at[l->peer].link = PHX__NONE;
+        p->peers.at[l->peer].link = 0;
         phx__route_down(&p->route, l->peer, p->now);
         phx__detect_link_down(&p->detect, l->peer);
         return err;
@@ -797,10 +790,8 @@ PHX__COLD static int links_up(phx *p, struct phx__link *l)
 
 static void links_wants(phx *p, struct phx__link *l)
 {
-    if (l->queued || l->state == PHX__LINK_CLOSED)
-        return;
-    l->queued = 1;
-    p->links.writers[p->links.writer_count++] = l->slot;
+    if (phx__ring_is_empty(&l->ring)) /* not to be freed, either */
+        phx__ring_add(&p->links.writers, &l->ring);
 }
 
 /* From now on a stranger has no more patience than without TLS. */
@@ -896,28 +887,31 @@ static void links_write_one(phx *p, struct phx__link *l)
  * leave in the same write, without a step of their own. Others listed meanwhile are for the next step. */
 void phx__node_links_write(phx *p)
 {
-    uint32_t i, count = p->links.writer_count;
+    struct phx__ring end, *at;
 
-    for (i = 0; i < count; i++) {
-        struct phx__link *l = p->links.at[p->links.writers[i]];
-        int writes = l->state != PHX__LINK_CLOSED && l->state != PHX__LINK_DIALING
-                     && (l->end.broken ? p->step.active == 1 : !l->out.full);
+    phx__ring_init(&end);
+    phx__ring_add(&p->links.writers, &end);
+    while ((at = p->links.writers.next) != &end) {
+        struct phx__link *l = (void *)at;
+        int writes = l->state != PHX__LINK_DIALING && (l->end.broken ? p->step.active == 1 : !l->out.full);
         if (writes)
             links_write_one(p, l);
-        l->queued = 0;
+        if (l->state == PHX__LINK_CLOSED)
+            continue;
+        phx__ring_del(at);
         if ((writes && !l->out.dry && !l->out.full) || l->end.broken)
             links_wants(p, l);
     }
-    for (i = count; i < p->links.writer_count; i++)
-        p->links.writers[i - count] = p->links.writers[i];
-    p->links.writer_count -= count;
+    phx__ring_del(&end);
 }
 
 int phx__node_links_can_write(const phx *p)
 {
-    for (uint32_t i = 0; i < p->links.writer_count; i++) {
-        const struct phx__link *l = p->links.at[p->links.writers[i]];
-        if (l != NULL && (!l->out.full || l->end.broken))
+    const struct phx__ring *at = p->links.writers.next;
+
+    for (; at != &p->links.writers; at = at->next) {
+        const struct phx__link *l = (const void *)at;
+        if (!l->out.full || l->end.broken)
             return 1;
     }
     return 0;

@@ -54,10 +54,8 @@ struct phx__links {
     uint32_t size, capacity, up;
     uint32_t unauthenticated; /* links that were accepted and have not proved anything yet */
     uint32_t generation;      /* of the link that came up last */
-    uint32_t *writers;        /* slots with something to write; room for twice all slots */
-    uint32_t writer_count, writer_capacity;
-    uint32_t *closed; /* slots to free at the end of the step */
-    uint32_t closed_count, closed_capacity;
+    struct phx__ring writers; /* links with something to write */
+    struct phx__ring closed;  /* those to free at the end of the step */
     struct phx__deferred_dial *deferred; /* emptied within the step */
     uint32_t deferred_count, deferred_capacity;
     struct phx__door door;
@@ -70,8 +68,8 @@ struct phx__links {
 
 /* What the node keeps of each other node beside the rooms' own arrays. */
 struct phx__peer {
-    uint32_t link; /* slot of the link that is up, or PHX__NONE */
-    uint32_t via;  /* the last next hop */
+    uint32_t link; /* slot of the link that is up + 1; 0: none is */
+    uint32_t via;  /* the last next hop; PHX__SELF: there was none */
 };
 
 struct phx__peers {

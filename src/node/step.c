@@ -534,7 +534,7 @@ int phx_step(phx *p, uint64_t now_us, const struct pollfd *ready, int n)
     if (step_has_news(p))
         step_settle(p);
     step_tell_others(p, ready != NULL && n == 0);
-    if (p->links.writer_count > 0)
+    if (!phx__ring_is_empty(&p->links.writers))
         phx__node_links_write(p);
     phx__node_links_sweep(p);
     if (p->mem.spare_bytes > 0 && phx__timer_at(&p->timers, p->step.spare_timer) == UINT64_MAX) {
@@ -620,6 +620,8 @@ static void step_init(phx *p)
     p->mem.spare_most = STEP_SPARE_BYTES;
     phx__timer_init(&p->timers, &p->mem);
     phx__map_init(&p->links.handles, &p->mem);
+    phx__ring_init(&p->links.writers);
+    phx__ring_init(&p->links.closed);
     p->route.mem = p->route.table.mem = p->detect.mem = p->names.mem = p->post.mem = p->lost.mem =
         p->ids.mem = &p->mem;
     p->detect.timers = p->post.timers = &p->timers;

@@ -57,15 +57,12 @@ static uint64_t wiring_failed_at(phx *p, uint32_t node)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-static uint32_t wiring_owner(phx *p, uint64_t name)
+static int wiring_segment(phx *p, uint64_t name, uint32_t *owner, uint64_t *last)
 {
     struct phx_range around;
     uint32_t node;
     int err;
 
-    /* Messages that come one after another are often for one range of ours. */
-    if (name - p->step.own_first <= p->step.own_more && p->step.own_version == p->names.version + 1)
-        return PHX__SELF;
     node = phx__names_owner(&p->names, name, &around, &err);
     if (err != 0) /* post asks again when there is memory, perhaps */
         p->news.late = p->news.owner_late = 1;
@@ -75,18 +72,21 @@ static uint32_t wiring_owner(phx *p, uint64_t name)
         p->step.own_version = p->names.version + 1;
     }
     /* The claim of a node that failed stands, but nobody is there to take messages. */
-    return phx__node_is_gone(p, node) ? PHX__NONE : node;
+    *owner = phx__node_is_gone(p, node) ? PHX__NONE : node;
+    *last = around.last;
+    return err;
 }
 
-static int wiring_segment(phx *p, uint64_t name, uint32_t *owner, uint64_t *last)
+static uint32_t wiring_owner(phx *p, uint64_t name)
 {
-    struct phx_range around;
-    int err;
+    uint32_t node;
+    uint64_t last;
 
-    (void)phx__names_owner(&p->names, name, &around, &err);
-    *last = around.last;
-    *owner = wiring_owner(p, name);
-    return err;
+    /* Messages that come one after another are often for one range of ours. */
+    if (name - p->step.own_first <= p->step.own_more && p->step.own_version == p->names.version + 1)
+        return PHX__SELF;
+    (void)wiring_segment(p, name, &node, &last);
+    return node;
 }
 
 static int wiring_has(phx *p, uint32_t node, const struct phx_range *range, struct phx_range *out)

@@ -203,11 +203,9 @@ static inline struct phx__link *known_link(struct known *k, uint32_t i)
     uint32_t slot = s->size, node = known_neighbour(k, i);
 
     check(phx__mem_grow(&k->p->mem, &s->at, &s->capacity, slot + 1, sizeof(struct phx__link *)) == 0
-              && phx__mem_grow(&k->p->mem, &s->writers, &s->writer_capacity, 2 * (slot + 1),
-                               sizeof *s->writers) == 0
-              && phx__mem_grow(&k->p->mem, &s->closed, &s->closed_capacity, slot + 1, sizeof *s->closed) == 0
               && phx__map_put(&s->handles, 100 + slot, slot) == 0,
           "room for a link");
+    phx__ring_init(&l->ring);
     l->slot = slot;
     s->at[slot] = l;
     s->size++;
@@ -217,7 +215,7 @@ static inline struct phx__link *known_link(struct known *k, uint32_t i)
     l->peer = node;
     l->id = k->p->ids.at[node];
     l->generation = ++s->generation;
-    k->p->peers.at[node].link = slot;
+    k->p->peers.at[node].link = slot + 1;
     phx__detect_heartbeat(&k->p->detect, node, 3600 * PHX__SECOND, 0, 0, k->now); /* it may be silent */
     return l;
 }

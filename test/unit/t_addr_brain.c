@@ -79,7 +79,7 @@ static const char *told(const struct rig *r)
 enum { DIALER = 1, SECURE = 2, SAME_HOST = 4 };
 
 /* 1: others are to be told of a new address. */
-static int learn(struct rig *r, const struct phx__node_addr_link *l, const struct phx_address *here)
+static int learn(struct rig *r, const struct phx__link *l, const struct phx_address *here)
 {
     int taught = phx__node_addr_learn(&r->a, l, here);
 
@@ -94,14 +94,10 @@ static int learn(struct rig *r, const struct phx__node_addr_link *l, const struc
 static int link_up(struct rig *r, int flags, int peer, const char *from, const char *observed,
                    const char *here)
 {
-    struct phx_address at = parse(from), seen = parse(observed), end = parse(here);
-    struct phx__node_addr_link l;
-    struct phx_id id;
+    struct phx__link l = { .address = parse(from), .observed = parse(observed) };
+    struct phx_address end = parse(here);
 
-    memset(&id, peer, sizeof id);
-    l.id = &id;
-    l.peer = &at;
-    l.observed = &seen;
+    memset(&l.id, peer, sizeof l.id);
     l.dialer = (flags & DIALER) != 0;
     l.secure = (flags & SECURE) != 0;
     l.same_host = (flags & SAME_HOST) != 0;
@@ -467,14 +463,12 @@ static int random_step(struct rig *r, struct model *m, struct phx__rnd *rnd, int
 {
     int flags = (int)phx__rnd_below(rnd, 8), peer = 1 + (int)phx__rnd_below(rnd, 12);
     int from = (1 + (int)phx__rnd_below(rnd, 5)) * 1000 + 10, here, observed, want, got;
-    struct phx_address end, at, seen;
-    struct phx__node_addr_link l;
-    struct phx_id id;
+    struct phx_address end, seen;
+    struct phx__link l = { .slot = 0 };
 
     here = (1 + (int)phx__rnd_below(rnd, (uint64_t)hosts)) * 1000 + (int)phx__rnd_below(rnd, 3) * 10;
     observed = (int)phx__rnd_below(rnd, 5) * 1000 + (int)phx__rnd_below(rnd, 3) * 10;
     end = address_of(here);
-    at = address_of(from);
     seen = address_of(observed);
     if (phx__rnd_below(rnd, 40) == 0) {
         int i = 0;
@@ -487,10 +481,9 @@ static int random_step(struct rig *r, struct model *m, struct phx__rnd *rnd, int
                 m->learnt[i] = 0; /* the host's word, also if it was learnt before */
         return phx__node_addr_add(&r->a, &seen) == want;
     }
-    memset(&id, peer, sizeof id);
-    l.id = &id;
-    l.peer = &at;
-    l.observed = &seen;
+    memset(&l.id, peer, sizeof l.id);
+    l.address = address_of(from);
+    l.observed = seen;
     l.dialer = (flags & DIALER) != 0;
     l.secure = (flags & SECURE) != 0;
     l.same_host = (flags & SAME_HOST) != 0;

@@ -145,11 +145,11 @@ static void test_replaced(void)
     says(&k, l);
     heard = known_stats(&k).heartbeats_in;
     check(heard == 1, "a heartbeat");
-    k.p->peers.at[l->peer].link = PHX__NONE;
+    k.p->peers.at[l->peer].link = 0;
     phx__wire_link_put(&w, PHX__BEAT, 0, 0, &b);
     says(&k, l);
     ok(l->state == PHX__LINK_UP && known_stats(&k).heartbeats_in == heard, "it is not heard");
-    k.p->peers.at[l->peer].link = l->slot;
+    k.p->peers.at[l->peer].link = l->slot + 1;
     phx__wire_link_put(&w, PHX__HELLO, 0, 0, &late);
     says(&k, l);
     ok(l->state == PHX__LINK_CLOSED && known_stats(&k).bad_frames == 1, "a HELLO has its time");

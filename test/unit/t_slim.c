@@ -47,14 +47,12 @@ static void test_own_addresses(void)
 {
     /* Goal: a host with many addresses has not moved because its links come from each in turn. Method: 20
      * addresses, three times around. */
-    struct phx_id id = id_of(1);
-    struct phx_address here, none;
-    struct phx__node_addr_link l = { &id, &none, &none, 0, 0, 0 };
+    struct phx__link l = { .id = id_of(1) };
+    struct phx_address here;
     struct known k;
     uint32_t i;
 
     memset(&here, 0, sizeof here);
-    memset(&none, 0, sizeof none);
     here.family = PHX_IPV4;
     here.ip[0] = 10;
     known_begin(&k, 0, 100);
