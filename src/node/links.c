@@ -887,22 +887,22 @@ static void links_write_one(phx *p, struct phx__link *l)
  * leave in the same write, without a step of their own. Others listed meanwhile are for the next step. */
 void phx__node_links_write(phx *p)
 {
-    struct phx__ring end, *at;
+    const struct phx__ring *writers = &p->links.writers, *at;
+    uint32_t count = 0;
 
-    phx__ring_init(&end);
-    phx__ring_add(&p->links.writers, &end);
-    while ((at = p->links.writers.next) != &end) {
-        struct phx__link *l = (void *)at;
+    for (at = writers->next; at != writers; at = at->next)
+        count++;
+    for (; count > 0 && !phx__ring_is_empty(writers); count--) {
+        struct phx__link *l = (void *)writers->next;
         int writes = l->state != PHX__LINK_DIALING && (l->end.broken ? p->step.active == 1 : !l->out.full);
         if (writes)
             links_write_one(p, l);
         if (l->state == PHX__LINK_CLOSED)
             continue;
-        phx__ring_del(at);
+        phx__ring_del(&l->ring);
         if ((writes && !l->out.dry && !l->out.full) || l->end.broken)
             links_wants(p, l);
     }
-    phx__ring_del(&end);
 }
 
 int phx__node_links_can_write(const phx *p)
