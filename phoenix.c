@@ -1794,7 +1794,6 @@ struct phx__route_nbr {
     uint8_t disagreed;   /* consecutive beats whose digest was not ours */
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
     uint8_t stands;      /* its neighbourhood has not changed of late */
-    uint8_t held;        /* entries are held back until then */
     uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t vague;       /* our neighbourhood, as told, has losses in it that are not settled */
     uint8_t relinked;    /* entries are due again: check every destination */
@@ -1807,6 +1806,8 @@ struct phx__route_nbr {
     uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of it and its neighbours, from its last beat; 0, NOBODYS: not known */
     uint64_t changed_at;    /* when a beat last said another one */
+    uint64_t held_at;       /* since when entries are held back until that stands; 0: none are */
+    uint64_t asked_at;      /* when it was last asked for it because of them */
     uint64_t claimed; /* our own when the neighbour was last told our neighbourhood; 0: never */
     struct phx__route_gap gap;   /* by which losses that differs from our own now */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
@@ -1837,6 +1838,7 @@ struct phx__route_lost {
 /* When a flush advertises, and what waits for it. */
 struct phx__route_pace {
     uint64_t told_at, gap; /* the last flush that advertised, and the least time until the next */
+    uint64_t flushed_at;   /* the last flush that had something to do */
     int urgent;            /* a loss or an answer waits: no pacing */
     int shrunk;            /* losses are to be told with the next flush */
     int news;              /* more than ways that are merely shorter waits */
@@ -1845,10 +1847,10 @@ struct phx__route_pace {
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
     int choice;            /* once the table is quiet: some destination has ways to choose from */
-    int owed;              /* .. beats may be owed to neighbours */
+    int owed, held;        /* .. beats may be owed to neighbours; entries may be held back for some */
     uint64_t linked_at;    /* when a link last came */
-    uint64_t held_at;      /* since when entries are held back for some neighbour; 0: none are */
-    uint64_t asked_at;     /* when such neighbours were last asked */
+    uint64_t starts_at;    /* since when first dials wait; 0: none did when it was last looked */
+    int frank;             /* that is so long that a start counts no more */
     uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
 };
@@ -2248,6 +2250,8 @@ struct phx__detect_trouble {
     uint8_t put_off;     /* how often an answer has put off its failure since it became unreachable */
     uint8_t probed;      /* no other node is asked any more */
 };
+/* The first heartbeat of a link in a crowd comes within this, if both ends say so. */
+#define PHX__DETECT_QUIET_US (90 * PHX__SECOND)
 struct phx__detect {
     struct phx__mem *mem;
     struct phx__timers *timers;
@@ -11916,7 +11920,7 @@ uint64_t phx__route_beat_quiet_at(const struct phx__route *r)
 
 static int beat_starts(const struct phx__route *r)
 {
-    return r->known > PHX__ROUTE_CROWD && r->ops.starting(r->ops.ctx);
+    return r->known > PHX__ROUTE_CROWD && !r->pace.frank && r->ops.starting(r->ops.ctx);
 }
 
 int phx__route_beat_stands(const struct phx__route *r, const struct phx__route_nbr *n)
@@ -11987,11 +11991,11 @@ static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t
     r->counters.walked += r->table.capacity + checks * PHX__ROUTE_CHECK_COST;
 }
 
-/* Entries that were held back for a neighbour are due; with dirty 2 whatever its neighbourhood is. */
-PHX__COLD static void beat_release(struct phx__route *r, struct phx__route_nbr *n, uint8_t dirty)
+/* Entries that were held back for a neighbour are due. */
+PHX__COLD static void beat_release(struct phx__route *r, struct phx__route_nbr *n)
 {
-    n->held = 0;
-    n->dirty = PHX__MAX(n->dirty, dirty);
+    n->held_at = 0;
+    n->dirty = PHX__MAX(n->dirty, 1);
     r->pace.look = r->pace.news = 1;
     r->counters.walked += r->table.live_count;
 }
@@ -12006,8 +12010,8 @@ PHX__COLD static void beat_stands(struct phx__route *r, struct phx__route_nbr *n
     if (r->known <= PHX__ROUTE_CROWD || n->neighbourhood == r->neighbourhood
         || (same && n->neighbourhood != PHX__ROUTE_NOBODYS && now >= n->changed_at + beat_moment(r)))
         n->stands = 1;
-    if (n->held && phx__route_beat_stands(r, n))
-        beat_release(r, n, 1);
+    if (n->held_at != 0 && phx__route_beat_stands(r, n))
+        beat_release(r, n);
 }
 
 PHX__COLD void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
@@ -12065,47 +12069,64 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     n->vague = r->lost.count > 0;
 }
 
-/* Are entries held back for any neighbour? All such are asked, or, if it is late, are sent them. */
-PHX__COLD static int beat_holds(struct phx__route *r, int ask, int late)
-{
-    int held = 0;
-
-    r->mem->looks += r->nbr_count;
-    for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        held |= n->held;
-        if (n->held && late)
-            beat_release(r, n, 2);
-        else if (n->held && ask)
-            r->ops.beat(r->ops.ctx, n->node, (int)PHX__BEAT_REPLY);
-    }
-    return held && !late;
-}
-
-/* They are asked when no link has come for a moment and none is to come, then after two moments, four .. */
-PHX__COLD static void beat_held_due(struct phx__route *r, uint64_t now)
+/* A start is over when no first dial waits, and counts no more when some have for long: a dead site, or a liar
+ * who makes nodes up, would hold back for ever what waits for its end. */
+PHX__COLD static void beat_note_start(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
-    uint64_t moment = beat_moment(r), late = pace->held_at + BEAT_HELD_MOST * moment;
-    uint64_t since = PHX__MAX(pace->held_at, beat_starts(r) ? now : pace->linked_at);
-    uint64_t at = PHX__MAX(since + moment, 2 * pace->asked_at - PHX__MIN(since, pace->asked_at));
 
-    if (!beat_holds(r, now >= at, now >= late)) {
-        pace->held_at = 0;
+    if (!r->ops.starting(r->ops.ctx)) {
+        pace->starts_at = 0;
+        pace->frank = 0;
         return;
     }
-    if (now >= at)
-        at = (pace->asked_at = now) + moment;
-    phx__route_plan(r, PHX__MIN(at, late));
+    pace->starts_at = pace->starts_at == 0 ? now : pace->starts_at;
+    pace->frank |= now >= pace->starts_at + BEAT_HELD_MOST * beat_moment(r);
+}
+
+/* Entries are held back for n: it is asked when no link has come for a moment and none is to come, then after
+ * two moments, four .. When to look again; UINT64_MAX: it was late, they are sent. */
+PHX__COLD static uint64_t beat_held_due(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
+{
+    uint64_t moment = beat_moment(r), late = n->held_at + BEAT_HELD_MOST * moment;
+    uint64_t since = PHX__MAX(n->held_at, beat_starts(r) ? now : r->pace.linked_at);
+    uint64_t at = PHX__MAX(since + moment, 2 * n->asked_at - PHX__MIN(since, n->asked_at));
+
+    if (now >= late) {
+        n->stands = 1;
+        r->pace.frank = 1;
+        beat_release(r, n);
+        return UINT64_MAX;
+    }
+    if (now >= at) {
+        n->asked_at = now;
+        r->ops.beat(r->ops.ctx, n->node, (int)PHX__BEAT_REPLY);
+        at = now + moment;
+    }
+    return PHX__MIN(at, late);
+}
+
+PHX__COLD static void beat_all_held_due(struct phx__route *r, uint64_t now)
+{
+    uint64_t next = UINT64_MAX;
+
+    r->mem->looks += r->nbr_count;
+    for (uint32_t i = 0; i < r->nbr_count; i++)
+        if (r->nbrs[i].held_at != 0)
+            next = PHX__MIN(beat_held_due(r, &r->nbrs[i], now), next);
+    r->pace.held = next != UINT64_MAX;
+    phx__route_plan(r, next);
 }
 
 PHX__COLD void phx__route_beat_due(struct phx__route *r, uint64_t now)
 {
     uint64_t quiet = phx__route_beat_quiet_at(r);
     uint64_t last = 0; /* nearly all neighbours have the same news to hear */
-    int known = 0, later = 0;
+    int known = 0, starts;
 
-    if (r->pace.held_at != 0)
-        beat_held_due(r, now);
+    beat_note_start(r, now);
+    if (r->pace.held)
+        beat_all_held_due(r, now);
     if (now < quiet) {
         phx__route_plan(r, quiet);
         return;
@@ -12114,11 +12135,12 @@ PHX__COLD void phx__route_beat_due(struct phx__route *r, uint64_t now)
         phx__route_share(r, v, now);
     r->pace.choice = 0;
     r->mem->looks += r->pace.owed ? r->nbr_count : 0;
+    starts = r->pace.owed && beat_starts(r);
     for (uint32_t i = 0; r->pace.owed && i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
         uint64_t news = n->claimed ^ r->lost.claimed;
         unsigned again = n->disagreed == 1, flags = again * PHX__BEAT_REPLY | n->shrank * PHX__BEAT_SHRUNK;
-        if (n->claimed == 0 && flags == 0 && beat_starts(r) && (later = 1))
+        if (starts && n->claimed == 0 && flags == 0)
             continue; /* it would not be told (phx__route_beat_fill) */
         if (news != last)
             known = phx__route_nbr(r, phx__map_get(&r->ids->places, last = news)) != NULL;
@@ -12127,8 +12149,8 @@ PHX__COLD void phx__route_beat_due(struct phx__route *r, uint64_t now)
         n->shrank = 0;
         n->disagreed = (uint8_t)(n->disagreed + again);
     }
-    r->pace.owed = later;
-    if (later)
+    r->pace.owed = starts;
+    if (starts)
         phx__route_plan(r, now + beat_moment(r));
 }
 
@@ -12399,7 +12421,7 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
         return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
     if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && !phx__route_beat_stands(r, j)
         && advert_may_wait(r, d, j->node)) {
-        j->held = 1;
+        j->held_at = j->held_at == 0 ? r->pace.flushed_at : j->held_at;
         return 0;
     }
     return 1;
@@ -12597,8 +12619,10 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     else
         n->relinked = 0;
     n->dirty = failed || full ? 2 : 0;
-    if (n->held && r->pace.held_at == 0)
-        phx__route_plan(r, (r->pace.held_at = r->moved) + PHX__SECOND);
+    if (n->held_at == r->pace.flushed_at) {
+        r->pace.held = 1;
+        phx__route_plan(r, n->held_at + PHX__SECOND);
+    }
     if (count == 0)
         return;
     if (PHX__ROUTE_RULES(r))
@@ -12754,6 +12778,7 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 
     if (r->dirty.count == 0 && !pace->look && !pace->urgent)
         return;
+    pace->flushed_at = now;
     pace->since = pace->since == 0 ? now : pace->since;
     gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
     at = pace->news || pace->far ? pace->told_at + (crowd ? PHX__MAX(gap, ADVERT_GAP_CROWD) : gap)
@@ -12940,7 +12965,6 @@ int phx__route_advert_changed(struct phx__route *r, uint32_t *node)
  * crowd, if both say so, on the long one: else each link of a mesh carries a heartbeat both ways before there
  * is anything to say, and routing sends one when its table is quiet. Monitors are told at once. */
 #define DETECT_FIRST_US (5 * PHX__SECOND)
-#define DETECT_QUIET_US (90 * PHX__SECOND)
 /* A new route takes a dial or two, one of which may have to wait a second for the other side. */
 #define DETECT_GRACE_US (10 * PHX__SECOND)
 /* While input waits: until the next look. */
@@ -13165,7 +13189,7 @@ PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint
 {
     struct phx__detect_trouble *t = phx__detect_trouble_of(d, node);
     const struct phx__detect_node *n = &d->at[node];
-    uint64_t fail_at = detect_sum(n->since, d->limits.broken_us) - d->stalled, waking, at;
+    uint64_t fail_at = PHX__MAX(detect_sum(n->since, d->limits.broken_us), d->stalled) - d->stalled, waking, at;
     int probes = t != NULL && !t->probed;
 
     if (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT)
@@ -13400,7 +13424,7 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quie
     l->received_at = detect_waking(d, now);
     l->sent_at = detect_clock(d, now);
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
-    l->announced_us = l->promised_us = quiet ? DETECT_QUIET_US : DETECT_FIRST_US;
+    l->announced_us = l->promised_us = quiet ? PHX__DETECT_QUIET_US : DETECT_FIRST_US;
     l->answer_by = UINT64_MAX;
     /* One step of reservoir sampling, for the newest link. */
     if (d->monitors >= d->limits.monitors
@@ -13409,7 +13433,7 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quie
         detect_set_monitor(d, l, 1);
     }
     detect_fill_monitors(d);
-    l->beat_now |= d->slow > l->promised_us;
+    l->beat_now |= d->slow > (quiet ? 0 : l->promised_us); /* it counts as busy from the first */
     detect_set_timer(d, l, now);
     if (d->limits.interval_us > l->promised_us) { /* told at once: this host may now compute for so long */
         l->beat_now = 1;
@@ -16975,6 +16999,7 @@ uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t
     /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->path.asks = 0;
+    o->path.drains = o->path.drains != 0; /* the way is alive: asked anew before it is left */
     o->rtt.timing = o->rtt.timing != 0; /* the next wait is not for an answer */
     o->rto = flow_patience(o->rtt.smoothed);
     o->path.waited = 0;
@@ -17790,8 +17815,10 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
     int moves, returns = !peer->routed;
 
     peer->routed = nbr != PHX__NONE;
-    if (!peer->routed)
+    if (!peer->routed) {
+        o->path.drains = 0;
         return;
+    }
     moves = nbr != peer->nbr || generation != peer->generation;
     /* What is in a stream that still leads there need not be sent again, and nothing may overtake it. */
     if (!moves || o->sent == o->base || !p->ops.leads(p->ops.ctx, peer->node, peer->nbr, peer->generation))
@@ -18391,7 +18418,8 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing. A better one is taken if there is no answer, either. */
+        /* Without a route silence means nothing. A better one is taken if there is no answer, either: where the
+         * former swallows all that costs a second time-out, and nothing is sent twice where it is slow. */
         if (peer->routed && o->sent > o->base) {
             uint64_t usual = PHX__MIN(p->usual_rtt, p->pending.count * SCHED_RTT_EACH);
             phx__post_flow_silent(o, usual, *p->ops.now >= p->asked_at + SCHED_ASK_EVERY, *p->ops.now);
@@ -23349,8 +23377,9 @@ PHX__COLD static int links_open(phx *p, int handle, int dialer, int secure, enum
     if (err == 0) {
         l->dialer = (uint8_t)dialer;
         l->secure = (uint8_t)secure;
-        l->said.features = (p->route.rtt.on ? PHX__FEATURE_RTT : 0)
-                           | (p->route.known > PHX__ROUTE_CROWD ? PHX__FEATURE_QUIET : 0);
+        if (p->route.known > PHX__ROUTE_CROWD && p->detect.limits.insurance_us >= PHX__DETECT_QUIET_US)
+            l->said.features = PHX__FEATURE_QUIET;
+        l->said.features |= p->route.rtt.on ? PHX__FEATURE_RTT : 0;
         if ((err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) == 0)
             return 0;
         phx__map_del(&p->links.handles, (uint64_t)handle);

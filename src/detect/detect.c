@@ -77,7 +77,6 @@
  * crowd, if both say so, on the long one: else each link of a mesh carries a heartbeat both ways before there
  * is anything to say, and routing sends one when its table is quiet. Monitors are told at once. */
 #define DETECT_FIRST_US (5 * PHX__SECOND)
-#define DETECT_QUIET_US (90 * PHX__SECOND)
 /* A new route takes a dial or two, one of which may have to wait a second for the other side. */
 #define DETECT_GRACE_US (10 * PHX__SECOND)
 /* While input waits: until the next look. */
@@ -302,7 +301,7 @@ PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint
 {
     struct phx__detect_trouble *t = phx__detect_trouble_of(d, node);
     const struct phx__detect_node *n = &d->at[node];
-    uint64_t fail_at = detect_sum(n->since, d->limits.broken_us) - d->stalled, waking, at;
+    uint64_t fail_at = PHX__MAX(detect_sum(n->since, d->limits.broken_us), d->stalled) - d->stalled, waking, at;
     int probes = t != NULL && !t->probed;
 
     if (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT)
@@ -537,7 +536,7 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quie
     l->received_at = detect_waking(d, now);
     l->sent_at = detect_clock(d, now);
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
-    l->announced_us = l->promised_us = quiet ? DETECT_QUIET_US : DETECT_FIRST_US;
+    l->announced_us = l->promised_us = quiet ? PHX__DETECT_QUIET_US : DETECT_FIRST_US;
     l->answer_by = UINT64_MAX;
     /* One step of reservoir sampling, for the newest link. */
     if (d->monitors >= d->limits.monitors
@@ -546,7 +545,7 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quie
         detect_set_monitor(d, l, 1);
     }
     detect_fill_monitors(d);
-    l->beat_now |= d->slow > l->promised_us;
+    l->beat_now |= d->slow > (quiet ? 0 : l->promised_us); /* it counts as busy from the first */
     detect_set_timer(d, l, now);
     if (d->limits.interval_us > l->promised_us) { /* told at once: this host may now compute for so long */
         l->beat_now = 1;

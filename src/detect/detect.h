@@ -59,6 +59,8 @@ struct phx__detect_trouble {
     uint8_t put_off;     /* how often an answer has put off its failure since it became unreachable */
     uint8_t probed;      /* no other node is asked any more */
 };
+/* The first heartbeat of a link in a crowd comes within this, if both ends say so. */
+#define PHX__DETECT_QUIET_US (90 * PHX__SECOND)
 struct phx__detect {
     struct phx__mem *mem;
     struct phx__timers *timers;

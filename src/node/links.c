@@ -65,8 +65,9 @@ PHX__COLD static int links_open(phx *p, int handle, int dialer, int secure, enum
     if (err == 0) {
         l->dialer = (uint8_t)dialer;
         l->secure = (uint8_t)secure;
-        l->said.features = (p->route.rtt.on ? PHX__FEATURE_RTT : 0)
-                           | (p->route.known > PHX__ROUTE_CROWD ? PHX__FEATURE_QUIET : 0);
+        if (p->route.known > PHX__ROUTE_CROWD && p->detect.limits.insurance_us >= PHX__DETECT_QUIET_US)
+            l->said.features = PHX__FEATURE_QUIET;
+        l->said.features |= p->route.rtt.on ? PHX__FEATURE_RTT : 0;
         if ((err = phx__link_open(&p->set, l, handle, state, p->cfg.dial_timeout_us)) == 0)
             return 0;
         phx__map_del(&p->links.handles, (uint64_t)handle);

@@ -509,6 +509,7 @@ uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t
     /* As TCP's slow start: each byte acknowledged allows one more. */
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->path.asks = 0;
+    o->path.drains = o->path.drains != 0; /* the way is alive: asked anew before it is left */
     o->rtt.timing = o->rtt.timing != 0; /* the next wait is not for an answer */
     o->rto = flow_patience(o->rtt.smoothed);
     o->path.waited = 0;

@@ -162,8 +162,10 @@ static void sched_ask_route(struct phx__post *p, struct phx__post_peer *peer)
     int moves, returns = !peer->routed;
 
     peer->routed = nbr != PHX__NONE;
-    if (!peer->routed)
+    if (!peer->routed) {
+        o->path.drains = 0;
         return;
+    }
     moves = nbr != peer->nbr || generation != peer->generation;
     /* What is in a stream that still leads there need not be sent again, and nothing may overtake it. */
     if (!moves || o->sent == o->base || !p->ops.leads(p->ops.ctx, peer->node, peer->nbr, peer->generation))
@@ -763,7 +765,8 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing. A better one is taken if there is no answer, either. */
+        /* Without a route silence means nothing. A better one is taken if there is no answer, either: where the
+         * former swallows all that costs a second time-out, and nothing is sent twice where it is slow. */
         if (peer->routed && o->sent > o->base) {
             uint64_t usual = PHX__MIN(p->usual_rtt, p->pending.count * SCHED_RTT_EACH);
             phx__post_flow_silent(o, usual, *p->ops.now >= p->asked_at + SCHED_ASK_EVERY, *p->ops.now);

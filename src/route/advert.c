@@ -199,7 +199,7 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
         return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
     if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && !phx__route_beat_stands(r, j)
         && advert_may_wait(r, d, j->node)) {
-        j->held = 1;
+        j->held_at = j->held_at == 0 ? r->pace.flushed_at : j->held_at;
         return 0;
     }
     return 1;
@@ -397,8 +397,10 @@ static void advert_update(struct phx__route *r, struct phx__route_nbr *n, uint32
     else
         n->relinked = 0;
     n->dirty = failed || full ? 2 : 0;
-    if (n->held && r->pace.held_at == 0)
-        phx__route_plan(r, (r->pace.held_at = r->moved) + PHX__SECOND);
+    if (n->held_at == r->pace.flushed_at) {
+        r->pace.held = 1;
+        phx__route_plan(r, n->held_at + PHX__SECOND);
+    }
     if (count == 0)
         return;
     if (PHX__ROUTE_RULES(r))
@@ -554,6 +556,7 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 
     if (r->dirty.count == 0 && !pace->look && !pace->urgent)
         return;
+    pace->flushed_at = now;
     pace->since = pace->since == 0 ? now : pace->since;
     gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
     at = pace->news || pace->far ? pace->told_at + (crowd ? PHX__MAX(gap, ADVERT_GAP_CROWD) : gap)

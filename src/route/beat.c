@@ -23,7 +23,7 @@ uint64_t phx__route_beat_quiet_at(const struct phx__route *r)
 
 static int beat_starts(const struct phx__route *r)
 {
-    return r->known > PHX__ROUTE_CROWD && r->ops.starting(r->ops.ctx);
+    return r->known > PHX__ROUTE_CROWD && !r->pace.frank && r->ops.starting(r->ops.ctx);
 }
 
 int phx__route_beat_stands(const struct phx__route *r, const struct phx__route_nbr *n)
@@ -94,11 +94,11 @@ static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t
     r->counters.walked += r->table.capacity + checks * PHX__ROUTE_CHECK_COST;
 }
 
-/* Entries that were held back for a neighbour are due; with dirty 2 whatever its neighbourhood is. */
-PHX__COLD static void beat_release(struct phx__route *r, struct phx__route_nbr *n, uint8_t dirty)
+/* Entries that were held back for a neighbour are due. */
+PHX__COLD static void beat_release(struct phx__route *r, struct phx__route_nbr *n)
 {
-    n->held = 0;
-    n->dirty = PHX__MAX(n->dirty, dirty);
+    n->held_at = 0;
+    n->dirty = PHX__MAX(n->dirty, 1);
     r->pace.look = r->pace.news = 1;
     r->counters.walked += r->table.live_count;
 }
@@ -113,8 +113,8 @@ PHX__COLD static void beat_stands(struct phx__route *r, struct phx__route_nbr *n
     if (r->known <= PHX__ROUTE_CROWD || n->neighbourhood == r->neighbourhood
         || (same && n->neighbourhood != PHX__ROUTE_NOBODYS && now >= n->changed_at + beat_moment(r)))
         n->stands = 1;
-    if (n->held && phx__route_beat_stands(r, n))
-        beat_release(r, n, 1);
+    if (n->held_at != 0 && phx__route_beat_stands(r, n))
+        beat_release(r, n);
 }
 
 PHX__COLD void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const struct phx__beat *b, int shrunk,
@@ -172,47 +172,64 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     n->vague = r->lost.count > 0;
 }
 
-/* Are entries held back for any neighbour? All such are asked, or, if it is late, are sent them. */
-PHX__COLD static int beat_holds(struct phx__route *r, int ask, int late)
-{
-    int held = 0;
-
-    r->mem->looks += r->nbr_count;
-    for (struct phx__route_nbr *n = r->nbrs; n < r->nbrs + r->nbr_count; n++) {
-        held |= n->held;
-        if (n->held && late)
-            beat_release(r, n, 2);
-        else if (n->held && ask)
-            r->ops.beat(r->ops.ctx, n->node, (int)PHX__BEAT_REPLY);
-    }
-    return held && !late;
-}
-
-/* They are asked when no link has come for a moment and none is to come, then after two moments, four .. */
-PHX__COLD static void beat_held_due(struct phx__route *r, uint64_t now)
+/* A start is over when no first dial waits, and counts no more when some have for long: a dead site, or a liar
+ * who makes nodes up, would hold back for ever what waits for its end. */
+PHX__COLD static void beat_note_start(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
-    uint64_t moment = beat_moment(r), late = pace->held_at + BEAT_HELD_MOST * moment;
-    uint64_t since = PHX__MAX(pace->held_at, beat_starts(r) ? now : pace->linked_at);
-    uint64_t at = PHX__MAX(since + moment, 2 * pace->asked_at - PHX__MIN(since, pace->asked_at));
 
-    if (!beat_holds(r, now >= at, now >= late)) {
-        pace->held_at = 0;
+    if (!r->ops.starting(r->ops.ctx)) {
+        pace->starts_at = 0;
+        pace->frank = 0;
         return;
     }
-    if (now >= at)
-        at = (pace->asked_at = now) + moment;
-    phx__route_plan(r, PHX__MIN(at, late));
+    pace->starts_at = pace->starts_at == 0 ? now : pace->starts_at;
+    pace->frank |= now >= pace->starts_at + BEAT_HELD_MOST * beat_moment(r);
+}
+
+/* Entries are held back for n: it is asked when no link has come for a moment and none is to come, then after
+ * two moments, four .. When to look again; UINT64_MAX: it was late, they are sent. */
+PHX__COLD static uint64_t beat_held_due(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
+{
+    uint64_t moment = beat_moment(r), late = n->held_at + BEAT_HELD_MOST * moment;
+    uint64_t since = PHX__MAX(n->held_at, beat_starts(r) ? now : r->pace.linked_at);
+    uint64_t at = PHX__MAX(since + moment, 2 * n->asked_at - PHX__MIN(since, n->asked_at));
+
+    if (now >= late) {
+        n->stands = 1;
+        r->pace.frank = 1;
+        beat_release(r, n);
+        return UINT64_MAX;
+    }
+    if (now >= at) {
+        n->asked_at = now;
+        r->ops.beat(r->ops.ctx, n->node, (int)PHX__BEAT_REPLY);
+        at = now + moment;
+    }
+    return PHX__MIN(at, late);
+}
+
+PHX__COLD static void beat_all_held_due(struct phx__route *r, uint64_t now)
+{
+    uint64_t next = UINT64_MAX;
+
+    r->mem->looks += r->nbr_count;
+    for (uint32_t i = 0; i < r->nbr_count; i++)
+        if (r->nbrs[i].held_at != 0)
+            next = PHX__MIN(beat_held_due(r, &r->nbrs[i], now), next);
+    r->pace.held = next != UINT64_MAX;
+    phx__route_plan(r, next);
 }
 
 PHX__COLD void phx__route_beat_due(struct phx__route *r, uint64_t now)
 {
     uint64_t quiet = phx__route_beat_quiet_at(r);
     uint64_t last = 0; /* nearly all neighbours have the same news to hear */
-    int known = 0, later = 0;
+    int known = 0, starts;
 
-    if (r->pace.held_at != 0)
-        beat_held_due(r, now);
+    beat_note_start(r, now);
+    if (r->pace.held)
+        beat_all_held_due(r, now);
     if (now < quiet) {
         phx__route_plan(r, quiet);
         return;
@@ -221,11 +238,12 @@ PHX__COLD void phx__route_beat_due(struct phx__route *r, uint64_t now)
         phx__route_share(r, v, now);
     r->pace.choice = 0;
     r->mem->looks += r->pace.owed ? r->nbr_count : 0;
+    starts = r->pace.owed && beat_starts(r);
     for (uint32_t i = 0; r->pace.owed && i < r->nbr_count; i++) {
         struct phx__route_nbr *n = &r->nbrs[i];
         uint64_t news = n->claimed ^ r->lost.claimed;
         unsigned again = n->disagreed == 1, flags = again * PHX__BEAT_REPLY | n->shrank * PHX__BEAT_SHRUNK;
-        if (n->claimed == 0 && flags == 0 && beat_starts(r) && (later = 1))
+        if (starts && n->claimed == 0 && flags == 0)
             continue; /* it would not be told (phx__route_beat_fill) */
         if (news != last)
             known = phx__route_nbr(r, phx__map_get(&r->ids->places, last = news)) != NULL;
@@ -234,8 +252,8 @@ PHX__COLD void phx__route_beat_due(struct phx__route *r, uint64_t now)
         n->shrank = 0;
         n->disagreed = (uint8_t)(n->disagreed + again);
     }
-    r->pace.owed = later;
-    if (later)
+    r->pace.owed = starts;
+    if (starts)
         phx__route_plan(r, now + beat_moment(r));
 }
 

@@ -38,7 +38,6 @@ struct phx__route_nbr {
     uint8_t disagreed;   /* consecutive beats whose digest was not ours */
     uint8_t adjacent_to_delegate; /* by the delegate's own entry */
     uint8_t stands;      /* its neighbourhood has not changed of late */
-    uint8_t held;        /* entries are held back until then */
     uint8_t shrank;      /* is to be told so once the table is quiet */
     uint8_t vague;       /* our neighbourhood, as told, has losses in it that are not settled */
     uint8_t relinked;    /* entries are due again: check every destination */
@@ -51,6 +50,8 @@ struct phx__route_nbr {
     uint32_t from;       /* where the next check of every destination begins: where room ended */
     uint64_t neighbourhood; /* hash of it and its neighbours, from its last beat; 0, NOBODYS: not known */
     uint64_t changed_at;    /* when a beat last said another one */
+    uint64_t held_at;       /* since when entries are held back until that stands; 0: none are */
+    uint64_t asked_at;      /* when it was last asked for it because of them */
     uint64_t claimed; /* our own when the neighbour was last told our neighbourhood; 0: never */
     struct phx__route_gap gap;   /* by which losses that differs from our own now */
     uint64_t summary_at, summary_wait; /* the next summary not before, and the wait after it */
@@ -81,6 +82,7 @@ struct phx__route_lost {
 /* When a flush advertises, and what waits for it. */
 struct phx__route_pace {
     uint64_t told_at, gap; /* the last flush that advertised, and the least time until the next */
+    uint64_t flushed_at;   /* the last flush that had something to do */
     int urgent;            /* a loss or an answer waits: no pacing */
     int shrunk;            /* losses are to be told with the next flush */
     int news;              /* more than ways that are merely shorter waits */
@@ -89,10 +91,10 @@ struct phx__route_pace {
     uint64_t since;        /* the first of these came; 0: there are none */
     int look;              /* some neighbour is dirty */
     int choice;            /* once the table is quiet: some destination has ways to choose from */
-    int owed;              /* .. beats may be owed to neighbours */
+    int owed, held;        /* .. beats may be owed to neighbours; entries may be held back for some */
     uint64_t linked_at;    /* when a link last came */
-    uint64_t held_at;      /* since when entries are held back for some neighbour; 0: none are */
-    uint64_t asked_at;     /* when such neighbours were last asked */
+    uint64_t starts_at;    /* since when first dials wait; 0: none did when it was last looked */
+    int frank;             /* that is so long that a start counts no more */
     uint64_t forget_at;    /* no destination is given up before */
     uint32_t tell_timer, chore_timer;
 };

@@ -96,6 +96,16 @@ static void test_lost_without_memory(void)
     }
     ok(failed == LOST && in_time == LOST, "%u failed, %u in time", failed, in_time);
     rig_free(&r);
+
+    /* And if this node itself stalls for longer than it has lived. */
+    rig_init(&r);
+    phx__detect_reachable(&r.d, 1, 1, 0, r.now);
+    r.heap.fail_from = r.heap.calls + 1;
+    check(phx__detect_reachable(&r.d, 1, 0, 0, r.now) == 0, "lost");
+    rig_step(&r, 3 * r.now + 100 * SECOND);
+    rig_run(&r, r.now + SECOND);
+    ok(phx__detect_state(&r.d, 1, NULL) == PHX_NODE_FAILED, "after a stall, too");
+    rig_free(&r);
 }
 
 static void test_suspicion(void)
@@ -354,6 +364,9 @@ static void test_starved(void)
     rig_step(&r, r.now);
     ok(rig_events(&r, 'b') > 0 && phx__detect_link_of(&r.d, 20)->promised_us == 19 * SECOND,
        "a new link hears it at once, also one that is busy itself");
+    phx__detect_link_up(&r.d, 21, 1, r.now);
+    rig_step(&r, r.now);
+    ok(phx__detect_link_of(&r.d, 21)->promised_us == 19 * SECOND, "also one in a crowd");
     for (i = 0; i < 299; i++)
         starve_step(&r, 100 * MS);
     ok(r.d.slow == 19 * SECOND, "half a minute later that is still so");

@@ -392,6 +392,17 @@ static void test_waits_and_asks(void)
 
     w = begin_frozen(5);
     peer = peer_of(w, 0, 2);
+    route(w, 0, 2, 2);
+    turns(w, 20, 100000);
+    phx__post_recv_ack(&w->node[0].post, &(struct phx__ack){ .source = id_of(2), .target = id_of(0),
+                       .next = peer->out.base + 2, .epoch = peer->out.epoch, .window = 65536 }, 0);
+    turns(w, 25, 100000);
+    ok(peer->out.path.drains == 2 && sent_again(w) == 0, "two arrived after it was asked: it is asked again");
+    w->frozen = 0;
+    ok(settle(w) && sent_again(w) == 0 && world_free(w), "none goes twice");
+
+    w = begin_frozen(5);
+    peer = peer_of(w, 0, 2);
     better = w->link[0][2];
     route(w, 0, 2, 2);
     turns(w, 100, 100000);

@@ -16,19 +16,19 @@ static const struct row {
     uint32_t says, others;                     /* how many nodes are known beside those here */
     uint32_t asked, first_ms, told_ms;         /* how often node 2 is asked, first when; when it is told */
 } rows[] = {
-    { "after a moment without a link, and another", 0, 0, 0, 0, 0, 70, 2, 1000, 2000 },
-    { "long after the start", 60000, 0, 0, 0, 0, 70, 2, 1000, 2000 },
+    { "after a moment without a link", 0, 0, 0, 0, 0, 70, 1, 1100, 1100 },
+    { "long after the start", 60000, 0, 0, 0, 0, 70, 1, 1100, 1100 },
     { "when no dial waits", 0, 5000, 0, 0, 0, 70, 1, 5300, 5300 },
     { "when no link comes any more", 0, 0, 5000, 0, 0, 70, 1, 5100, 5100 },
-    { "when it says the same twice", 0, 0, 0, 1500, 0, 70, 3, 1000, 4100 },
-    { "it never does", 0, 0, 0, ALWAYS, 0, 70, 4, 1000, 16700 },
-    { "it never does, long after the start", 60000, 0, 0, ALWAYS, 0, 70, 4, 1000, 16700 },
-    { "it never says which", 0, 0, 0, 0, VAGUE, 70, 4, 1000, 16700 },
-    { "dials always wait", 0, ALWAYS, 0, 0, 0, 70, 0, 0, 16700 },
-    { "links always come", 0, 0, ALWAYS, 0, 0, 70, 0, 0, 16700 },
+    { "when it says the same twice", 0, 0, 0, 1500, 0, 70, 3, 1100, 4200 },
+    { "it never does", 0, 0, 0, ALWAYS, 0, 70, 4, 1100, 16800 },
+    { "it never does, long after the start", 60000, 0, 0, ALWAYS, 0, 70, 4, 1100, 16800 },
+    { "it never says which", 0, 0, 0, 0, VAGUE, 70, 4, 1100, 16800 },
+    { "dials always wait", 0, ALWAYS, 0, 0, 0, 70, 0, 0, 16800 },
+    { "links always come", 0, 0, ALWAYS, 0, 0, 70, 0, 0, 16800 },
     { "it is next to the same nodes: node 3 tells it", 0, 0, 0, 0, OURS, 70, 0, 0, NEVER },
     { "no crowd: its first heartbeat does", 0, 0, 0, ALWAYS, 0, 0, 0, 0, 100 },
-    { "no crowd, and no heartbeat: it is asked, whatever waits", 0, ALWAYS, 0, 0, MUTE, 0, 4, 900, 15900 },
+    { "no crowd, and no heartbeat: it is asked, whatever waits", 0, ALWAYS, 0, 0, MUTE, 0, 4, 1000, 16000 },
 };
 
 /* Node 2's neighbourhood after so many ms: another one each tenth of a second, as long as its links come. */
@@ -89,8 +89,74 @@ static void test_held(const struct row *row)
         times += count;
         first = first == 0 && count > 0 ? ms + 100 : first;
     }
-    ok(ms == row->told_ms && !phx__route_nbr(r, node_of(2))->held, "%s: after %u ms", row->what, ms);
+    ok(ms == row->told_ms && phx__route_nbr(r, node_of(2))->held_at == 0, "%s: after %u ms", row->what, ms);
     ok(times == row->asked && first == row->first_ms, "asked %u times, first after %u ms", times, first);
+    end();
+}
+
+/* Neighbour rank may need an entry for node v, but node 1 leads to both. */
+static void hold(uint32_t rank, uint32_t v)
+{
+    tell(1, rank, 2, 1);
+    tell(1, v, 2, 3);
+    check(told(rank, v) == -1, "node 1 tells it");
+    tell(3, v, 2, 1);
+    tell(3, 1, 2, 1);
+    check(told(rank, v) == -1, "the delegate leads to both");
+}
+
+static void test_liar(void)
+{
+    /* Goal: a neighbour that never says who its neighbours are holds up its own entries only. Method: node 2 is
+     * mute, and 9 s later an entry for node 4 waits, which answers. */
+    uint32_t first = 0, ms;
+
+    begin();
+    r->known += 70;
+    for (uint32_t rank = 1; rank <= 4; rank++)
+        up(rank);
+    hold(2, 5);
+    wait(9 * PHX__SECOND);
+    hear();
+    hold(4, 6);
+    for (ms = 0; now_told(4, 6) == -1 && ms < NEVER; ms += 100) {
+        struct phx__beat b = { .digest = r->digest, .around = 1000, .around_count = 2 };
+        struct note *note;
+        wait(100 * PHX__MS);
+        while ((note = queue_take(&world, 0, 4)) != NULL) {
+            if (note->kind == NOTE_BEAT && (note->flags & (int)PHX__BEAT_REPLY)) {
+                first = first == 0 ? ms + 100 : first;
+                phx__route_beat_in(r, node_of(4), &b, 0, world.now);
+            }
+            note_free(note);
+        }
+    }
+    ok(first == 1100 && ms == 2200, "it is asked after %u ms and told after %u", first, ms);
+    ok(now_told(2, 5) == -1, "the other waits");
+    end();
+}
+
+static void test_long_start(void)
+{
+    /* Goal: a start that never ends counts for 16 moments: then owed beats go out, and entries that are held back
+     * wait as they do without a start. */
+    begin();
+    r->known += 70;
+    h->starting = 1;
+    for (uint32_t rank = 1; rank <= 4; rank++)
+        up(rank);
+    host_flush(h);
+    wait(16 * PHX__SECOND);
+    hear();
+    ok(said[NOTE_BEAT] == 0, "16 s: not yet");
+    wait(3 * PHX__SECOND);
+    hear();
+    ok(said[NOTE_BEAT] == 4, "17 s: all hear who our neighbours are");
+    hold(4, 6);
+    hear();
+    wait(1200 * PHX__MS);
+    hear();
+    ok(said[NOTE_BEAT] == 1, "node 4 is asked after a moment");
     end();
 }
 
@@ -181,6 +247,8 @@ int main(void)
 {
     for (uint32_t i = 0; i < PHX__COUNT(rows); i++)
         test_held(&rows[i]);
+    test_liar();
+    test_long_start();
     test_says();
     test_spare();
     return test_end();
