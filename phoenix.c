@@ -12069,8 +12069,8 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     n->vague = r->lost.count > 0;
 }
 
-/* A start is over when no first dial waits, and counts no more when some have for long: a dead site, or a liar
- * who makes nodes up, would hold back for ever what waits for its end. */
+/* A start is over when no first dial waits, and counts no more when some have for long: a dead site, or a
+ * liar who makes nodes up, would hold back for ever what waits for its end. */
 PHX__COLD static void beat_note_start(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
@@ -13189,13 +13189,12 @@ PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint
 {
     struct phx__detect_trouble *t = phx__detect_trouble_of(d, node);
     const struct phx__detect_node *n = &d->at[node];
-    uint64_t fail_at = PHX__MAX(detect_sum(n->since, d->limits.broken_us), d->stalled) - d->stalled, waking, at;
+    uint64_t broken = detect_sum(n->since, d->limits.broken_us), fail_at, waking, at;
     int probes = t != NULL && !t->probed;
 
     if (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT)
         return;
-    if (t != NULL && t->fail_at != 0)
-        fail_at = t->fail_at;
+    fail_at = t != NULL && t->fail_at != 0 ? t->fail_at : PHX__MAX(broken, d->stalled) - d->stalled;
     d->unlisted |= t == NULL;
     waking = detect_waking(d, now);
     at = probes ? fail_at - (d->limits.broken_us - d->limits.broken_us / 2) : fail_at;
@@ -18418,8 +18417,8 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing. A better one is taken if there is no answer, either: where the
-         * former swallows all that costs a second time-out, and nothing is sent twice where it is slow. */
+        /* Without a route silence means nothing. A better one is taken if there is no answer, either: a second
+         * time-out where the former swallows all, and nothing is sent twice where it is slow. */
         if (peer->routed && o->sent > o->base) {
             uint64_t usual = PHX__MIN(p->usual_rtt, p->pending.count * SCHED_RTT_EACH);
             phx__post_flow_silent(o, usual, *p->ops.now >= p->asked_at + SCHED_ASK_EVERY, *p->ops.now);

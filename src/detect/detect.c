@@ -301,13 +301,12 @@ PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint
 {
     struct phx__detect_trouble *t = phx__detect_trouble_of(d, node);
     const struct phx__detect_node *n = &d->at[node];
-    uint64_t fail_at = PHX__MAX(detect_sum(n->since, d->limits.broken_us), d->stalled) - d->stalled, waking, at;
+    uint64_t broken = detect_sum(n->since, d->limits.broken_us), fail_at, waking, at;
     int probes = t != NULL && !t->probed;
 
     if (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT)
         return;
-    if (t != NULL && t->fail_at != 0)
-        fail_at = t->fail_at;
+    fail_at = t != NULL && t->fail_at != 0 ? t->fail_at : PHX__MAX(broken, d->stalled) - d->stalled;
     d->unlisted |= t == NULL;
     waking = detect_waking(d, now);
     at = probes ? fail_at - (d->limits.broken_us - d->limits.broken_us / 2) : fail_at;

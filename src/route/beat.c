@@ -172,8 +172,8 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
     n->vague = r->lost.count > 0;
 }
 
-/* A start is over when no first dial waits, and counts no more when some have for long: a dead site, or a liar
- * who makes nodes up, would hold back for ever what waits for its end. */
+/* A start is over when no first dial waits, and counts no more when some have for long: a dead site, or a
+ * liar who makes nodes up, would hold back for ever what waits for its end. */
 PHX__COLD static void beat_note_start(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;

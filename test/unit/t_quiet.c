@@ -1,7 +1,7 @@
 /* t_quiet.c - which links are quiet: whose first heartbeat is late.
  *
- * Goal: those of a crowd, if both ends know of many and neither announces less. Method: two nodes over loopback,
- * of which each is made to believe that it knows so many. */
+ * Goal: those of a crowd, if both ends know of many and neither announces less. Method: two nodes over
+ * loopback, of which each is made to believe that it knows so many. */
 #include "test.h"
 
 #ifdef PHX_JOINED
@@ -49,7 +49,7 @@ static void test_quiet(void)
             begin_knowing(&n[k], rows[i].known[k], rows[i].insurance[k]);
         phx_join(n[0].p, n[1].at);
         eventually(linked(&n[0], &n[1]), "row %d", (int)i);
-        ok(is_quiet(&n[0], &n[1]) == rows[i].quiet && is_quiet(&n[1], &n[0]) == rows[i].quiet, "as it should be");
+        ok(is_quiet(&n[0], &n[1]) == rows[i].quiet && is_quiet(&n[1], &n[0]) == rows[i].quiet, "both say so");
         for (int k = 0; k < 2; k++)
             n[k].p->route.known -= rows[i].known[k];
         finish_all(n, 2);

@@ -107,8 +107,8 @@ static void hold(uint32_t rank, uint32_t v)
 
 static void test_liar(void)
 {
-    /* Goal: a neighbour that never says who its neighbours are holds up its own entries only. Method: node 2 is
-     * mute, and 9 s later an entry for node 4 waits, which answers. */
+    /* Goal: a neighbour that never says who its neighbours are holds up its own entries only. Method: node 2
+     * is mute, and 9 s later an entry for node 4 waits, which answers. */
     uint32_t first = 0, ms;
 
     begin();
@@ -138,8 +138,8 @@ static void test_liar(void)
 
 static void test_long_start(void)
 {
-    /* Goal: a start that never ends counts for 16 moments: then owed beats go out, and entries that are held back
-     * wait as they do without a start. */
+    /* Goal: a start that never ends counts for 16 moments: then owed beats go out, and entries that are held
+     * back wait as they do without a start. */
     begin();
     r->known += 70;
     h->starting = 1;
