@@ -765,8 +765,8 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         phx__post_sched_ack(p, peer);
     if (o->rto_at <= *p->ops.now) {
         o->rto_at = PHX__NEVER;
-        /* Without a route silence means nothing. A better one is taken if there is no answer, either: a second
-         * time-out where the former swallows all, and nothing is sent twice where it is slow. */
+        /* Without a route silence means nothing. A better one is taken if there is no answer, either: a
+         * second time-out where the former swallows all, and nothing is sent twice where it is slow. */
         if (peer->routed && o->sent > o->base) {
             uint64_t usual = PHX__MIN(p->usual_rtt, p->pending.count * SCHED_RTT_EACH);
             phx__post_flow_silent(o, usual, *p->ops.now >= p->asked_at + SCHED_ASK_EVERY, *p->ops.now);
