@@ -129,6 +129,8 @@ PHX_PRIVATE int phx__ring_is_empty(const struct phx__ring *r);
 /* At the end; leaves another list. */
 PHX_PRIVATE void phx__ring_add(struct phx__ring *head, struct phx__ring *r);
 PHX_PRIVATE void phx__ring_del(struct phx__ring *r); /* fine if in none */
+/* All of `from`, at the end. */
+PHX_PRIVATE void phx__ring_move(struct phx__ring *head, struct phx__ring *from);
 
 #endif
 
@@ -4204,6 +4206,12 @@ void phx__ring_add(struct phx__ring *head, struct phx__ring *r)
     r->next = head;
     head->prev->next = r;
     head->prev = r;
+}
+
+void phx__ring_move(struct phx__ring *head, struct phx__ring *from)
+{
+    while (!phx__ring_is_empty(from))
+        phx__ring_add(head, from->next);
 }
 
 /* ======== src/base/mem.c ======== */
@@ -12778,7 +12786,7 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 
     if (r->dirty.count == 0 && !pace->look && !pace->urgent)
         return;
-    pace->flushed_at = now;
+    pace->flushed_at = PHX__MAX(now, 1);
     pace->since = pace->since == 0 ? now : pace->since;
     gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
     at = pace->news || pace->far ? pace->told_at + (crowd ? PHX__MAX(gap, ADVERT_GAP_CROWD) : gap)
@@ -13058,13 +13066,19 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
+/* Must it be told of our stalls? On a quiet link also if they are short: it would ask us. */
+static int detect_is_slower(const struct phx__detect *d, const struct phx__detect_link *l)
+{
+    return d->slow > (l->promised_us == PHX__DETECT_QUIET_US ? 0 : l->promised_us);
+}
+
 /* It becomes a monitor, or is none any more, which it need not be told at once: the next heartbeat is due
  * before what was announced has passed. */
 PHX__APART static void detect_set_monitor(struct phx__detect *d, struct phx__detect_link *l, int monitor)
 {
     l->monitor = (uint8_t)monitor;
     d->monitors += monitor ? 1u : -1u;
-    l->beat_now = (monitor && l->promised_us > d->limits.interval_us) || d->slow > l->promised_us;
+    l->beat_now = (monitor && l->promised_us > d->limits.interval_us) || detect_is_slower(d, l);
     if (monitor && l->beat_now)
         phx__timer_set(d->timers, l->timer, d->last_step);
 }
@@ -13432,7 +13446,7 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quie
         detect_set_monitor(d, l, 1);
     }
     detect_fill_monitors(d);
-    l->beat_now |= d->slow > (quiet ? 0 : l->promised_us); /* it counts as busy from the first */
+    l->beat_now |= (uint8_t)detect_is_slower(d, l);
     detect_set_timer(d, l, now);
     if (d->limits.interval_us > l->promised_us) { /* told at once: this host may now compute for so long */
         l->beat_now = 1;
@@ -18759,17 +18773,17 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
 /* The REFUSED ones. */
 PHX__COLD static void box_retry(struct phx__post *p)
 {
-    struct phx__ring *one, *last = p->boxes.refused.prev;
+    struct phx__ring all;
 
-    while ((one = p->boxes.refused.next) != &p->boxes.refused) {
-        struct phx__box *b = (struct phx__box *)(void *)one;
+    phx__ring_init(&all);
+    phx__ring_move(&all, &p->boxes.refused);
+    while (!phx__ring_is_empty(&all)) {
+        struct phx__box *b = (struct phx__box *)(void *)all.next;
 
-        phx__ring_add(&p->boxes.refused, one); /* those that stay come behind `last` */
+        phx__ring_add(&p->boxes.refused, &b->link);
         phx__post_box_route(p, b);
         if (b->state == PHX__BOX_REFUSED)
             phx__post_sched_again(p, b->retry_at);
-        if (one == last)
-            break;
     }
 }
 
@@ -18804,8 +18818,7 @@ void phx__post_box_run_rooms(struct phx__post *p)
         if (phx__post_box_credit(p, peer))
             box_wake(p, peer, &later);
     }
-    while (!phx__ring_is_empty(&later))
-        phx__ring_add(&p->rooms, later.next);
+    phx__ring_move(&p->rooms, &later);
     if (p->store.held_bytes == 0 || p->store.held_bytes < p->limits.hold_bytes / 2)
         phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
 }
@@ -23325,7 +23338,6 @@ PHX__COLD void phx__node_door_charge(phx *p, uint64_t us)
 
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
-#define LINKS_NEAR_PATIENCE (500 * PHX__MS)
 #define LINKS_TLS_PATIENCE 8u /* times cfg.dial_timeout_us, as its turn may be late */
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
 /* ---- Slots ----------------------------------------------------------------------------------- */
@@ -23791,8 +23803,8 @@ PHX__COLD static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const
         l->address = *to;
         l->address.tls = (unsigned char)secure;
         l->same_host = (uint8_t)near;
-        if (near) /* a process of this host that says nothing for so long may be the wrong one */
-            phx__timer_set(&p->timers, l->timer, p->now + LINKS_NEAR_PATIENCE);
+        if (near) /* a process of this host that says nothing for so long is starved, or the wrong one */
+            phx__timer_set(&p->timers, l->timer, p->now + p->cfg.dial_timeout_us / 4);
         err = links_finish_dial(p, l);
     }
     if (err != 0) {
@@ -24199,13 +24211,12 @@ static void links_write_one(phx *p, struct phx__link *l)
  * leave in the same write, without a step of their own. Others listed meanwhile are for the next step. */
 void phx__node_links_write(phx *p)
 {
-    const struct phx__ring *writers = &p->links.writers, *at;
-    uint32_t count = 0;
+    struct phx__ring all;
 
-    for (at = writers->next; at != writers; at = at->next)
-        count++;
-    for (; count > 0 && !phx__ring_is_empty(writers); count--) {
-        struct phx__link *l = (void *)writers->next;
+    phx__ring_init(&all);
+    phx__ring_move(&all, &p->links.writers);
+    while (!phx__ring_is_empty(&all)) {
+        struct phx__link *l = (void *)all.next;
         int writes = l->state != PHX__LINK_DIALING && (l->end.broken ? p->step.active == 1 : !l->out.full);
         if (writes)
             links_write_one(p, l);

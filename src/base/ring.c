@@ -26,3 +26,9 @@ void phx__ring_add(struct phx__ring *head, struct phx__ring *r)
     head->prev->next = r;
     head->prev = r;
 }
+
+void phx__ring_move(struct phx__ring *head, struct phx__ring *from)
+{
+    while (!phx__ring_is_empty(from))
+        phx__ring_add(head, from->next);
+}

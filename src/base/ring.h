@@ -14,5 +14,7 @@ PHX_PRIVATE int phx__ring_is_empty(const struct phx__ring *r);
 /* At the end; leaves another list. */
 PHX_PRIVATE void phx__ring_add(struct phx__ring *head, struct phx__ring *r);
 PHX_PRIVATE void phx__ring_del(struct phx__ring *r); /* fine if in none */
+/* All of `from`, at the end. */
+PHX_PRIVATE void phx__ring_move(struct phx__ring *head, struct phx__ring *from);
 
 #endif

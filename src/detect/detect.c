@@ -170,13 +170,19 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
+/* Must it be told of our stalls? On a quiet link also if they are short: it would ask us. */
+static int detect_is_slower(const struct phx__detect *d, const struct phx__detect_link *l)
+{
+    return d->slow > (l->promised_us == PHX__DETECT_QUIET_US ? 0 : l->promised_us);
+}
+
 /* It becomes a monitor, or is none any more, which it need not be told at once: the next heartbeat is due
  * before what was announced has passed. */
 PHX__APART static void detect_set_monitor(struct phx__detect *d, struct phx__detect_link *l, int monitor)
 {
     l->monitor = (uint8_t)monitor;
     d->monitors += monitor ? 1u : -1u;
-    l->beat_now = (monitor && l->promised_us > d->limits.interval_us) || d->slow > l->promised_us;
+    l->beat_now = (monitor && l->promised_us > d->limits.interval_us) || detect_is_slower(d, l);
     if (monitor && l->beat_now)
         phx__timer_set(d->timers, l->timer, d->last_step);
 }
@@ -544,7 +550,7 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quie
         detect_set_monitor(d, l, 1);
     }
     detect_fill_monitors(d);
-    l->beat_now |= d->slow > (quiet ? 0 : l->promised_us); /* it counts as busy from the first */
+    l->beat_now |= (uint8_t)detect_is_slower(d, l);
     detect_set_timer(d, l, now);
     if (d->limits.interval_us > l->promised_us) { /* told at once: this host may now compute for so long */
         l->beat_now = 1;

@@ -14,7 +14,6 @@
 
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
-#define LINKS_NEAR_PATIENCE (500 * PHX__MS)
 #define LINKS_TLS_PATIENCE 8u /* times cfg.dial_timeout_us, as its turn may be late */
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
 /* ---- Slots ----------------------------------------------------------------------------------- */
@@ -480,8 +479,8 @@ PHX__COLD static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const
         l->address = *to;
         l->address.tls = (unsigned char)secure;
         l->same_host = (uint8_t)near;
-        if (near) /* a process of this host that says nothing for so long may be the wrong one */
-            phx__timer_set(&p->timers, l->timer, p->now + LINKS_NEAR_PATIENCE);
+        if (near) /* a process of this host that says nothing for so long is starved, or the wrong one */
+            phx__timer_set(&p->timers, l->timer, p->now + p->cfg.dial_timeout_us / 4);
         err = links_finish_dial(p, l);
     }
     if (err != 0) {
@@ -888,13 +887,12 @@ static void links_write_one(phx *p, struct phx__link *l)
  * leave in the same write, without a step of their own. Others listed meanwhile are for the next step. */
 void phx__node_links_write(phx *p)
 {
-    const struct phx__ring *writers = &p->links.writers, *at;
-    uint32_t count = 0;
+    struct phx__ring all;
 
-    for (at = writers->next; at != writers; at = at->next)
-        count++;
-    for (; count > 0 && !phx__ring_is_empty(writers); count--) {
-        struct phx__link *l = (void *)writers->next;
+    phx__ring_init(&all);
+    phx__ring_move(&all, &p->links.writers);
+    while (!phx__ring_is_empty(&all)) {
+        struct phx__link *l = (void *)all.next;
         int writes = l->state != PHX__LINK_DIALING && (l->end.broken ? p->step.active == 1 : !l->out.full);
         if (writes)
             links_write_one(p, l);

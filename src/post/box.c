@@ -312,17 +312,17 @@ void phx__post_box_route(struct phx__post *p, struct phx__box *b)
 /* The REFUSED ones. */
 PHX__COLD static void box_retry(struct phx__post *p)
 {
-    struct phx__ring *one, *last = p->boxes.refused.prev;
+    struct phx__ring all;
 
-    while ((one = p->boxes.refused.next) != &p->boxes.refused) {
-        struct phx__box *b = (struct phx__box *)(void *)one;
+    phx__ring_init(&all);
+    phx__ring_move(&all, &p->boxes.refused);
+    while (!phx__ring_is_empty(&all)) {
+        struct phx__box *b = (struct phx__box *)(void *)all.next;
 
-        phx__ring_add(&p->boxes.refused, one); /* those that stay come behind `last` */
+        phx__ring_add(&p->boxes.refused, &b->link);
         phx__post_box_route(p, b);
         if (b->state == PHX__BOX_REFUSED)
             phx__post_sched_again(p, b->retry_at);
-        if (one == last)
-            break;
     }
 }
 
@@ -357,8 +357,7 @@ void phx__post_box_run_rooms(struct phx__post *p)
         if (phx__post_box_credit(p, peer))
             box_wake(p, peer, &later);
     }
-    while (!phx__ring_is_empty(&later))
-        phx__ring_add(&p->rooms, later.next);
+    phx__ring_move(&p->rooms, &later);
     if (p->store.held_bytes == 0 || p->store.held_bytes < p->limits.hold_bytes / 2)
         phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
 }

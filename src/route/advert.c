@@ -556,7 +556,7 @@ void phx__route_advert_flush(struct phx__route *r, uint64_t now)
 
     if (r->dirty.count == 0 && !pace->look && !pace->urgent)
         return;
-    pace->flushed_at = now;
+    pace->flushed_at = PHX__MAX(now, 1);
     pace->since = pace->since == 0 ? now : pace->since;
     gap = now > pace->told_at + 2 * pace->gap ? 0 : pace->gap;
     at = pace->news || pace->far ? pace->told_at + (crowd ? PHX__MAX(gap, ADVERT_GAP_CROWD) : gap)
