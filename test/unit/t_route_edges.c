@@ -279,10 +279,10 @@ static void test_held(void)
     b.around = r->neighbourhood;
     phx__route_beat_in(r, node_of(1), &b, 0, world.now);
     ok(!r->pace.look && !phx__route_nbr(r, node_of(1))->dirty, "none was held back");
-    phx__route_nbr(r, node_of(1))->held = 1;
+    phx__route_nbr(r, node_of(1))->held_at = world.now;
     phx__route_beat_in(r, node_of(1), &b, 0, world.now);
     ok(r->pace.look && phx__route_nbr(r, node_of(1))->dirty, "some were");
-    ok(!phx__route_nbr(r, node_of(1))->held, "and are not any more");
+    ok(phx__route_nbr(r, node_of(1))->held_at == 0, "and are not any more");
     end();
 }
 
@@ -380,7 +380,7 @@ static void test_gateways(void)
     struct phx__beat b = { .around = 77, .around_count = 2 };
 
     begin_gateways(3);
-    ok(told(2, 5) == -1 && phx__route_nbr(r, node_of(2))->held, "one hop longer: it waits");
+    ok(told(2, 5) == -1 && phx__route_nbr(r, node_of(2))->held_at != 0, "one hop longer: it waits");
     b.digest = r->digest;
     phx__route_beat_in(r, node_of(2), &b, 0, world.now);
     ok(told(2, 5) == 2, "until its neighbours are known");
