@@ -281,7 +281,8 @@ static void change_statement(const struct source *s)
     if (indent == 0 || is_declaration(code) || strchr(";{}:)", s->before) == NULL)
         return;
     if (code[length - indent - 1] == ';' && !(last && begins_with(code, "return"))
-        && !begins_with(code, "PHX_ASSERT") && strncmp(code, "(void)", 6) != 0 && length - indent > 1)
+        && !begins_with(code, "PHX_ASSERT") && length - indent > 1
+        && (strncmp(code, "(void)", 6) != 0 || strchr(code + 6, '(') != NULL)) /* "(void)name;" does nothing */
         change(s, "drop", indent, length - indent, ";");
     if (indent == 4 && strchr(";{}", s->before) != NULL && is_word(code[0]) && !begins_with(code, "return")
         && code[length - indent - 1] != ':')
