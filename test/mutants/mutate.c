@@ -282,7 +282,7 @@ static void change_statement(const struct source *s)
         return;
     if (code[length - indent - 1] == ';' && !(last && begins_with(code, "return"))
         && !begins_with(code, "PHX_ASSERT") && length - indent > 1
-        && (strncmp(code, "(void)", 6) != 0 || strchr(code + 6, '(') != NULL)) /* "(void)name;" does nothing */
+        && (strncmp(code, "(void)", 6) != 0 || strchr(code + 6, '(') != NULL)) /* (void)name; is nothing */
         change(s, "drop", indent, length - indent, ";");
     if (indent == 4 && strchr(";{}", s->before) != NULL && is_word(code[0]) && !begins_with(code, "return")
         && code[length - indent - 1] != ':')
