@@ -860,9 +860,8 @@ PHX_PRIVATE int phx__wire_route_next_summary_line(struct phx__reader *r, struct 
 #define PHX__MAC 32
 
 #define PHX__PADDED 1u /* frame flag of HELLO and ANSWER: PHX__PAD zeros at the end */
-/* In HELLO and ANSWER: entries may come with round trip times; the first heartbeat comes within 90 s. */
-#define PHX__FEATURE_RTT 1u
-#define PHX__FEATURE_QUIET 2u
+#define PHX__FEATURE_RTT 1u /* in HELLO and ANSWER: entries may come with round trip times */
+#define PHX__FEATURE_QUIET 2u /* .. if both say so first heartbeats come within PHX__DETECT_QUIET_US */
 struct phx__hello {
     uint32_t magic;
     uint16_t version_min, version_max;
@@ -3008,7 +3007,6 @@ struct phx__post_store {
     struct phx__ring multicasts; /* all that have messages or outcomes left */
 };
 
-
 PHX_PRIVATE void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem);
 /* After the mailboxes and all waiters; *s is not to be used again. */
 PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s);
@@ -3083,7 +3081,7 @@ struct phx__post_ops {
     void (*message)(phx *ctx, const struct phx_message *m);
     void (*done)(phx *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
     void (*writable)(phx *ctx, uint64_t name);
-    /* There is something to pull for links of this neighbour, a little later. */
+    /* When this call is over there is something to pull for links of this neighbour. */
     void (*wants)(phx *ctx, uint32_t nbr);
     /* As owner; *last: the last name up to which the answer is the same. 0 or PHX_ENOMEM. */
     int (*segment)(phx *ctx, uint64_t name, uint32_t *owner, uint64_t *last);
@@ -3317,7 +3315,6 @@ PHX_PRIVATE int phx__post_outcome_may_call(struct phx__post *p, int share, uint3
 #ifndef PHX_POST_SCHED_H
 #define PHX_POST_SCHED_H
 /* include "post/state.h" */
-
 
 /* The record of a node, or NULL. */
 PHX_PRIVATE struct phx__post_peer *phx__post_sched_find(const struct phx__post *p, uint32_t node);
@@ -12082,14 +12079,10 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
 PHX__COLD static void beat_note_start(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
+    int starting = r->ops.starting(r->ops.ctx);
 
-    if (!r->ops.starting(r->ops.ctx)) {
-        pace->starts_at = 0;
-        pace->frank = 0;
-        return;
-    }
-    pace->starts_at = pace->starts_at == 0 ? now : pace->starts_at;
-    pace->frank |= now >= pace->starts_at + BEAT_HELD_MOST * beat_moment(r);
+    pace->starts_at = !starting ? 0 : pace->starts_at == 0 ? now : pace->starts_at;
+    pace->frank = starting && (pace->frank || now >= pace->starts_at + BEAT_HELD_MOST * beat_moment(r));
 }
 
 /* Entries are held back for n: it is asked when no link has come for a moment and none is to come, then after
@@ -12970,8 +12963,8 @@ int phx__route_advert_changed(struct phx__route *r, uint32_t *node)
 /* A step this much later is a stall, less is ordinary scheduling. Half of timeout_us counts if lower. */
 #define DETECT_LATE_US PHX__SECOND
 /* Both ends of a new link rely on this interval before a heartbeat announces another; WIRE.md says so. In a
- * crowd, if both say so, on the long one: else each link of a mesh carries a heartbeat both ways before there
- * is anything to say, and routing sends one when its table is quiet. Monitors are told at once. */
+ * crowd, if both say so, on PHX__DETECT_QUIET_US: else each link of a mesh carries a heartbeat both ways
+ * before there is anything to say, and routing sends one when its table is quiet. Monitors hear at once. */
 #define DETECT_FIRST_US (5 * PHX__SECOND)
 /* A new route takes a dial or two, one of which may have to wait a second for the other side. */
 #define DETECT_GRACE_US (10 * PHX__SECOND)
@@ -13066,10 +13059,12 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
-/* Must it be told of our stalls? On a quiet link also if they are short: it would ask us. */
-static int detect_is_slower(const struct phx__detect *d, const struct phx__detect_link *l)
+/* Must it hear of us at once: that it is a monitor, or of our stalls? On a quiet link also of short ones: it
+ * would ask us. */
+static uint8_t detect_is_owed(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return d->slow > (l->promised_us == PHX__DETECT_QUIET_US ? 0 : l->promised_us);
+    return (l->monitor && l->promised_us > d->limits.interval_us)
+           || d->slow > (l->promised_us == PHX__DETECT_QUIET_US ? 0 : l->promised_us);
 }
 
 /* It becomes a monitor, or is none any more, which it need not be told at once: the next heartbeat is due
@@ -13078,7 +13073,7 @@ PHX__APART static void detect_set_monitor(struct phx__detect *d, struct phx__det
 {
     l->monitor = (uint8_t)monitor;
     d->monitors += monitor ? 1u : -1u;
-    l->beat_now = (monitor && l->promised_us > d->limits.interval_us) || detect_is_slower(d, l);
+    l->beat_now = detect_is_owed(d, l);
     if (monitor && l->beat_now)
         phx__timer_set(d->timers, l->timer, d->last_step);
 }
@@ -13341,7 +13336,7 @@ PHX__COLD void phx__detect_limits(struct phx__detect *d, const struct phx_detect
     detect_fill_monitors(d);
     for (uint32_t i = 0; i < d->link_count; i++) {
         struct phx__detect_link *l = d->links[i];
-        l->beat_now = (uint8_t)(l->monitor && l->promised_us > limits->interval_us);
+        l->beat_now = detect_is_owed(d, l);
         detect_set_timer(d, l, d->last_step);
     }
 }
@@ -13446,7 +13441,7 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quie
         detect_set_monitor(d, l, 1);
     }
     detect_fill_monitors(d);
-    l->beat_now |= (uint8_t)detect_is_slower(d, l);
+    l->beat_now = detect_is_owed(d, l);
     detect_set_timer(d, l, now);
     if (d->limits.interval_us > l->promised_us) { /* told at once: this host may now compute for so long */
         l->beat_now = 1;

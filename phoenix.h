@@ -405,8 +405,9 @@ struct phx_config {
                       place of TCP: at each TCP listener there is a second one, for those who dial its
                       address from the same host (network namespace) and have this set, too. Only with a
                       listener of the same user, or root's; all else is as over TCP: key, TLS, addresses,
-                      and who finds nobody there dials TCP in the same moment. Linux only: elsewhere, with
-                      cfg.os, or with 0 it is TCP as addressed */
+                      and who finds nobody there dials TCP in the same moment, or after a quarter of
+                      dial_timeout_us without an answer. Linux only: elsewhere, with cfg.os, or with 0 it is
+                      TCP as addressed */
 
     int rtt_metric; /* 1: of relays by which a node is equally many hops away, use the one through which the
                        round trip is shorter, once it is 25 % shorter than through the one in use. Links are

@@ -74,8 +74,8 @@
 /* A step this much later is a stall, less is ordinary scheduling. Half of timeout_us counts if lower. */
 #define DETECT_LATE_US PHX__SECOND
 /* Both ends of a new link rely on this interval before a heartbeat announces another; WIRE.md says so. In a
- * crowd, if both say so, on the long one: else each link of a mesh carries a heartbeat both ways before there
- * is anything to say, and routing sends one when its table is quiet. Monitors are told at once. */
+ * crowd, if both say so, on PHX__DETECT_QUIET_US: else each link of a mesh carries a heartbeat both ways
+ * before there is anything to say, and routing sends one when its table is quiet. Monitors hear at once. */
 #define DETECT_FIRST_US (5 * PHX__SECOND)
 /* A new route takes a dial or two, one of which may have to wait a second for the other side. */
 #define DETECT_GRACE_US (10 * PHX__SECOND)
@@ -170,10 +170,12 @@ static void detect_set_timer(struct phx__detect *d, struct phx__detect_link *l, 
 
 /* ---- Monitors -------------------------------------------------------------------------------- */
 
-/* Must it be told of our stalls? On a quiet link also if they are short: it would ask us. */
-static int detect_is_slower(const struct phx__detect *d, const struct phx__detect_link *l)
+/* Must it hear of us at once: that it is a monitor, or of our stalls? On a quiet link also of short ones: it
+ * would ask us. */
+static uint8_t detect_is_owed(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return d->slow > (l->promised_us == PHX__DETECT_QUIET_US ? 0 : l->promised_us);
+    return (l->monitor && l->promised_us > d->limits.interval_us)
+           || d->slow > (l->promised_us == PHX__DETECT_QUIET_US ? 0 : l->promised_us);
 }
 
 /* It becomes a monitor, or is none any more, which it need not be told at once: the next heartbeat is due
@@ -182,7 +184,7 @@ PHX__APART static void detect_set_monitor(struct phx__detect *d, struct phx__det
 {
     l->monitor = (uint8_t)monitor;
     d->monitors += monitor ? 1u : -1u;
-    l->beat_now = (monitor && l->promised_us > d->limits.interval_us) || detect_is_slower(d, l);
+    l->beat_now = detect_is_owed(d, l);
     if (monitor && l->beat_now)
         phx__timer_set(d->timers, l->timer, d->last_step);
 }
@@ -445,7 +447,7 @@ PHX__COLD void phx__detect_limits(struct phx__detect *d, const struct phx_detect
     detect_fill_monitors(d);
     for (uint32_t i = 0; i < d->link_count; i++) {
         struct phx__detect_link *l = d->links[i];
-        l->beat_now = (uint8_t)(l->monitor && l->promised_us > limits->interval_us);
+        l->beat_now = detect_is_owed(d, l);
         detect_set_timer(d, l, d->last_step);
     }
 }
@@ -550,7 +552,7 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quie
         detect_set_monitor(d, l, 1);
     }
     detect_fill_monitors(d);
-    l->beat_now |= (uint8_t)detect_is_slower(d, l);
+    l->beat_now = detect_is_owed(d, l);
     detect_set_timer(d, l, now);
     if (d->limits.interval_us > l->promised_us) { /* told at once: this host may now compute for so long */
         l->beat_now = 1;

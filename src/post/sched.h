@@ -3,7 +3,6 @@
 #define PHX_POST_SCHED_H
 #include "post/state.h"
 
-
 /* The record of a node, or NULL. */
 PHX_PRIVATE struct phx__post_peer *phx__post_sched_find(const struct phx__post *p, uint32_t node);
 /* The same, made on first use; NULL: no memory. */

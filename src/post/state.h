@@ -27,7 +27,7 @@ struct phx__post_ops {
     void (*message)(phx *ctx, const struct phx_message *m);
     void (*done)(phx *ctx, uint64_t token, uint64_t to, uint64_t tag, int result);
     void (*writable)(phx *ctx, uint64_t name);
-    /* There is something to pull for links of this neighbour, a little later. */
+    /* When this call is over there is something to pull for links of this neighbour. */
     void (*wants)(phx *ctx, uint32_t nbr);
     /* As owner; *last: the last name up to which the answer is the same. 0 or PHX_ENOMEM. */
     int (*segment)(phx *ctx, uint64_t name, uint32_t *owner, uint64_t *last);

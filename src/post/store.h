@@ -75,7 +75,6 @@ struct phx__post_store {
     struct phx__ring multicasts; /* all that have messages or outcomes left */
 };
 
-
 PHX_PRIVATE void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem);
 /* After the mailboxes and all waiters; *s is not to be used again. */
 PHX_PRIVATE void phx__post_store_free(struct phx__post_store *s);

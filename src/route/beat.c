@@ -177,14 +177,10 @@ void phx__route_beat_fill(struct phx__route *r, uint32_t nbr, struct phx__beat *
 PHX__COLD static void beat_note_start(struct phx__route *r, uint64_t now)
 {
     struct phx__route_pace *pace = &r->pace;
+    int starting = r->ops.starting(r->ops.ctx);
 
-    if (!r->ops.starting(r->ops.ctx)) {
-        pace->starts_at = 0;
-        pace->frank = 0;
-        return;
-    }
-    pace->starts_at = pace->starts_at == 0 ? now : pace->starts_at;
-    pace->frank |= now >= pace->starts_at + BEAT_HELD_MOST * beat_moment(r);
+    pace->starts_at = !starting ? 0 : pace->starts_at == 0 ? now : pace->starts_at;
+    pace->frank = starting && (pace->frank || now >= pace->starts_at + BEAT_HELD_MOST * beat_moment(r));
 }
 
 /* Entries are held back for n: it is asked when no link has come for a moment and none is to come, then after

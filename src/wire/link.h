@@ -9,9 +9,8 @@
 #define PHX__MAC 32
 
 #define PHX__PADDED 1u /* frame flag of HELLO and ANSWER: PHX__PAD zeros at the end */
-/* In HELLO and ANSWER: entries may come with round trip times; the first heartbeat comes within 90 s. */
-#define PHX__FEATURE_RTT 1u
-#define PHX__FEATURE_QUIET 2u
+#define PHX__FEATURE_RTT 1u /* in HELLO and ANSWER: entries may come with round trip times */
+#define PHX__FEATURE_QUIET 2u /* .. if both say so first heartbeats come within PHX__DETECT_QUIET_US */
 struct phx__hello {
     uint32_t magic;
     uint16_t version_min, version_max;

@@ -365,6 +365,7 @@ static void test_starved(void)
     ok(rig_events(&r, 'b') > 0 && phx__detect_link_of(&r.d, 20)->promised_us == 19 * SECOND,
        "a new link hears it at once, also one that is busy itself");
     phx__detect_link_up(&r.d, 21, 1, r.now);
+    phx__detect_limits(&r.d, &(struct phx_detector){ 1, BEAT, INSURANCE, TIMEOUT, BROKEN });
     rig_step(&r, r.now);
     ok(phx__detect_link_of(&r.d, 21)->promised_us == 19 * SECOND, "also one in a crowd");
     for (i = 0; i < 299; i++)
