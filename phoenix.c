@@ -2475,7 +2475,7 @@ struct phx__dial_target { /* a hub, or a node that may be dialled */
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t hub, round, verdict;
-    uint8_t fresh;                 /* not dialled yet */
+    uint8_t fresh;                 /* not dialled yet; 2: and has not given way to a dial of the node */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
     uint16_t failures, duplicates; /* rounds in a row that ended so */
 };
@@ -2628,6 +2628,9 @@ PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const st
  * rests: one side has too many links, and both can do without this one. */
 PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot);
 PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node, int rests);
+/* Somebody who says that he is node dials us and is answered: our first dial of it, if it can wait, leaves him
+ * so long. Once: nothing is proved yet. */
+PHX_PRIVATE void phx__dial_give_way(struct phx__dial *d, uint32_t node, uint64_t patience);
 /* The other side of this dial has proved to be `node` (PHX__NONE: unknown). Else others are tried. */
 PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node);
 /* A dial failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after PHX_ESELF it rests
@@ -15424,9 +15427,10 @@ PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_target
  *
  * Of two nodes that both listen only one should dial, or half of all links are made to be torn down again.
  * Both compute the same winner from the hash of the two ids; the other one waits a second and then dials too:
- * it may be the only one that can (the peer is behind a NAT, or not told of us yet). A peer reached only
- * through relays is dialled at least once a minute, and at once when its card has new addresses, when
- * somebody first sends to it, when it comes back, and when this node has moved.
+ * it may be the only one that can (the peer is behind a NAT, or not told of us yet). In a start of many, who
+ * has answered the other's dial leaves it time (phx__dial_give_way). A peer reached only through relays is
+ * dialled at least once a minute, and at once when its card has new addresses, when somebody first sends to
+ * it, when it comes back, and when this node has moved.
  *
  * One address is never dialled twice at once, also not for different targets (a hub and its node share it):
  * a liar who announces a thousand nodes at a victim's address gets one dial at a time, and few (rate.c).
@@ -15974,7 +15978,7 @@ PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct
     phx__dial_start_news(&d->start, *d->now);
     if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
-    t->fresh = 1;
+    t->fresh = 2;
     dial_plan(d, t, dial_courtesy(d, t));
     return 0;
 }
@@ -16237,6 +16241,16 @@ PHX__COLD void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
     if (t->hub && node != PHX__NONE)
         t->node = node;
     t->at[i].met = t->hub || t->node == node ? PHX__DIAL_MET_RIGHT : PHX__DIAL_MET_OTHER;
+}
+
+PHX__COLD void phx__dial_give_way(struct phx__dial *d, uint32_t node, uint64_t patience)
+{
+    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
+
+    if (t == NULL || t->fresh != 2 || !dial_is_at_ease(d, t))
+        return;
+    t->fresh = 1;
+    dial_plan(d, t, patience + dial_between(d, 0, DIAL_COURTESY_JITTER_US));
 }
 
 PHX__COLD void phx__dial_result(struct phx__dial *d, uint32_t slot, int error)
@@ -23979,6 +23993,9 @@ PHX__COLD static int links_judge(phx *p, struct phx__link *l)
         p->links.parked = 1;
         return PHX_EAGAIN;
     }
+    /* A dial of ours, begun after this answer, might win, and the peer would lose a link that it has used. */
+    if (old == NULL && l->state == PHX__LINK_PARKED)
+        phx__dial_give_way(&p->dial, node, p->cfg.dial_timeout_us);
     return 0;
 }
 

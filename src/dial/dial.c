@@ -21,9 +21,10 @@
  *
  * Of two nodes that both listen only one should dial, or half of all links are made to be torn down again.
  * Both compute the same winner from the hash of the two ids; the other one waits a second and then dials too:
- * it may be the only one that can (the peer is behind a NAT, or not told of us yet). A peer reached only
- * through relays is dialled at least once a minute, and at once when its card has new addresses, when
- * somebody first sends to it, when it comes back, and when this node has moved.
+ * it may be the only one that can (the peer is behind a NAT, or not told of us yet). In a start of many, who
+ * has answered the other's dial leaves it time (phx__dial_give_way). A peer reached only through relays is
+ * dialled at least once a minute, and at once when its card has new addresses, when somebody first sends to
+ * it, when it comes back, and when this node has moved.
  *
  * One address is never dialled twice at once, also not for different targets (a hub and its node share it):
  * a liar who announces a thousand nodes at a victim's address gets one dial at a time, and few (rate.c).
@@ -571,7 +572,7 @@ PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct
     phx__dial_start_news(&d->start, *d->now);
     if ((t = phx__dial_target_of(ts, node)) == NULL)
         return 0;
-    t->fresh = 1;
+    t->fresh = 2;
     dial_plan(d, t, dial_courtesy(d, t));
     return 0;
 }
@@ -834,6 +835,16 @@ PHX__COLD void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node)
     if (t->hub && node != PHX__NONE)
         t->node = node;
     t->at[i].met = t->hub || t->node == node ? PHX__DIAL_MET_RIGHT : PHX__DIAL_MET_OTHER;
+}
+
+PHX__COLD void phx__dial_give_way(struct phx__dial *d, uint32_t node, uint64_t patience)
+{
+    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
+
+    if (t == NULL || t->fresh != 2 || !dial_is_at_ease(d, t))
+        return;
+    t->fresh = 1;
+    dial_plan(d, t, patience + dial_between(d, 0, DIAL_COURTESY_JITTER_US));
 }
 
 PHX__COLD void phx__dial_result(struct phx__dial *d, uint32_t slot, int error)

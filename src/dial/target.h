@@ -17,7 +17,7 @@ struct phx__dial_target { /* a hub, or a node that may be dialled */
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t hub, round, verdict;
-    uint8_t fresh;                 /* not dialled yet */
+    uint8_t fresh;                 /* not dialled yet; 2: and has not given way to a dial of the node */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
     uint16_t failures, duplicates; /* rounds in a row that ended so */
 };

@@ -660,6 +660,9 @@ PHX__COLD static int links_judge(phx *p, struct phx__link *l)
         p->links.parked = 1;
         return PHX_EAGAIN;
     }
+    /* A dial of ours, begun after this answer, might win, and the peer would lose a link that it has used. */
+    if (old == NULL && l->state == PHX__LINK_PARKED)
+        phx__dial_give_way(&p->dial, node, p->cfg.dial_timeout_us);
     return 0;
 }
 

@@ -195,6 +195,35 @@ static void test_start_gives_way(void)
     rig_free(r);
 }
 
+static void test_start_is_dialled(void)
+{
+    /* Goal: in a start of many who is dialled by a node, and has answered, leaves it the patience that an
+     * answer has before it dials, too: of two such links one is lost that was used. Not for ever, nobody has
+     * proved anything yet, and not where nothing waits anyway. Method: all 20 dial and none comes; then all
+     * claim to dial again; the same with a start that is none. */
+    struct rig *r = rig_many(51), *few = rig_many(51);
+    uint32_t i, node;
+
+    few->d.limits.start_above = 100;
+    for (node = 1; node <= 20; node++) {
+        phx__dial_give_way(&r->d, node, 5 * SECOND);
+        phx__dial_give_way(&few->d, node, 5 * SECOND);
+    }
+    for (i = 0; i < 490; i++) {
+        rig_pass(r, 10 * MS);
+        rig_pass(few, 10 * MS);
+    }
+    ok(r->dials == 0 && few->dials == 20, "who is dialled waits, in a start of many (%u and %u)", r->dials,
+       few->dials);
+    for (node = 1; node <= 20; node++)
+        phx__dial_give_way(&r->d, node, 5 * SECOND);
+    for (i = 0; i < 150; i++)
+        rig_pass(r, 10 * MS);
+    ok(r->dials == 20, "once: then it dials, whatever is said (%u)", r->dials);
+    rig_free(r);
+    rig_free(few);
+}
+
 static void test_start_lull(void)
 {
     /* Goal: news are over 2 ms and a microsecond for each pair after the last, but after 200 ms at most; and
@@ -376,5 +405,6 @@ int main(void)
     test_start_window();
     test_start_lull();
     test_start_gives_way();
+    test_start_is_dialled();
     return test_end();
 }
