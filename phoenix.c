@@ -2628,8 +2628,8 @@ PHX_PRIVATE int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const st
  * rests: one side has too many links, and both can do without this one. */
 PHX_PRIVATE int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot);
 PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node, int rests);
-/* Somebody who says that he is node dials us and is answered: our first dial of it, if it can wait, leaves him
- * so long. Once: nothing is proved yet. */
+/* Somebody who says to be node dials us and is answered: our first dial of it, if it can wait, leaves him so
+ * long. Once: nothing is proved yet. */
 PHX_PRIVATE void phx__dial_give_way(struct phx__dial *d, uint32_t node, uint64_t patience);
 /* The other side of this dial has proved to be `node` (PHX__NONE: unknown). Else others are tried. */
 PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node);
