@@ -119,6 +119,8 @@ struct phx__step {
     uint64_t deadline; /* watched: as of the end of the last step; a call may make it earlier */
     int watched;    /* the host has asked for phx_fd */
     int woken;      /* a call outside a step has made it readable, and no step has looked since */
+    uint64_t read_at; /* when it began to read, by the clock of os.now */
+    int first;        /* where it goes on in the list of those that are ready */
     uint32_t spare_timer;
     uint64_t spare_uses; /* of mem, when that timer was set */
     uint64_t own_first, own_more, own_version; /* names found to be here last, in which version + 1 */

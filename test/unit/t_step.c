@@ -37,7 +37,7 @@ struct side {
 
 static struct end ends[ENDS];
 static struct side sides[2];
-static uint64_t now;
+static uint64_t now, reading; /* reading: how long each read takes */
 
 /* ---- The world ----------------------------------------------------------------------------------------- */
 
@@ -161,6 +161,7 @@ static long world_recv(void *w, int handle, void *data, size_t size)
         return e->peer < 0 ? 0 : PHX_EAGAIN;
     memcpy(data, e->data + e->taken, n);
     e->taken += n;
+    now += reading;
     ((struct side *)w)->received += n;
     ((struct side *)w)->reads++;
     return (long)n;
@@ -374,6 +375,31 @@ static void test_ready(void)
     for (i = 0; i < 200; i++)
         all += ends[own[i]].peer < 0 || ends[ends[own[i]].peer].taken == 1;
     ok(second > 0 && all == 200, "the others come next");
+    end_all();
+}
+
+static void test_starved(void)
+{
+    /* Goal: a node that seldom gets its processor reads for a tenth of the interval that it announces, and
+     * goes on in the next step where it stopped. Method: 60 links that always have a byte; a read takes 20 ms
+     * of 5 s / 10, and after 16 the clock is asked. */
+    int i, k, more = 1, all = 0, own[60];
+
+    begin_hub();
+    for (i = 0; i < 60; i++)
+        own[i] = connect_from(2);
+    rest();
+    reading = 20 * PHX__MS;
+    for (k = 0; k < 2; k++) {
+        for (i = 0; i < 60; i++)
+            end_put(&ends[ends[own[i]].peer], "\0", 1);
+        more &= step(0) == 1 && sides[0].reads == 32;
+    }
+    reading = 0;
+    ok(more, "60 slow links: 32 are read in a step");
+    for (i = 0; i < 60; i++)
+        all += ends[ends[own[i]].peer].taken > 0;
+    ok(all == 60, "and in two each of them: %d", all);
     end_all();
 }
 
@@ -732,6 +758,7 @@ int main(void)
 {
     test_accepts();
     test_ready();
+    test_starved();
     test_bytes();
     test_deadlines();
     test_news();
