@@ -7,9 +7,10 @@
 /* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
  * start on a few cores are silent for want of processor, and summaries would keep it busy. */
 #define BEAT_QUIET_EACH (20 * PHX__MS)
-/* What is held back for a neighbour whose neighbourhood does not come to stand is sent after so many moments:
- * 16 s if 64 are known, 37 s if 400 are. */
+/* What is held back for a neighbour whose neighbourhood does not come to stand is sent after so many moments
+ * without a link, 16 s if 64 are known, 37 s if 400 are; while links come after BEAT_HELD_EVER times that. */
 #define BEAT_HELD_MOST 16u
+#define BEAT_HELD_EVER 8u
 /* Twice the lost links between others that are noted until a flush; with fewer known all is checked. */
 #define BEAT_CUTS_MOST 4096u
 #define BEAT_CUTS_KNOWN 16u
@@ -35,6 +36,15 @@ int phx__route_beat_stands(const struct phx__route *r, const struct phx__route_n
 PHX__COLD static uint64_t beat_moment(const struct phx__route *r)
 {
     return PHX__ROUTE_QUIET + (phx__route_beat_quiet_at(r) - r->moved - PHX__ROUTE_QUIET) / 5;
+}
+
+/* When what has waited since then has waited long enough. Where hundreds start on few cores links come for
+ * minutes, and what waited, sent in the midst of that, would cost more than they do. */
+PHX__COLD static uint64_t beat_late_at(const struct phx__route *r, uint64_t since)
+{
+    uint64_t most = BEAT_HELD_MOST * beat_moment(r);
+
+    return PHX__MIN(PHX__MAX(since, r->pace.linked_at) + most, since + BEAT_HELD_EVER * most);
 }
 
 /* The link of neighbour n with that node is lost: entries for n that relied on it are due. */
@@ -180,14 +190,14 @@ PHX__COLD static void beat_note_start(struct phx__route *r, uint64_t now)
     int starting = r->ops.starting(r->ops.ctx);
 
     pace->starts_at = !starting ? 0 : pace->starts_at == 0 ? now : pace->starts_at;
-    pace->frank = starting && (pace->frank || now >= pace->starts_at + BEAT_HELD_MOST * beat_moment(r));
+    pace->frank = starting && (pace->frank || now >= beat_late_at(r, pace->starts_at));
 }
 
 /* Entries are held back for n: it is asked when no link has come for a moment and none is to come, then after
  * two moments, four .. When to look again; UINT64_MAX: it was late, they are sent. */
 PHX__COLD static uint64_t beat_held_due(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
 {
-    uint64_t moment = beat_moment(r), late = n->held_at + BEAT_HELD_MOST * moment;
+    uint64_t moment = beat_moment(r), late = beat_late_at(r, n->held_at);
     uint64_t since = PHX__MAX(n->held_at, beat_starts(r) ? now : r->pace.linked_at);
     uint64_t at = PHX__MAX(since + moment, 2 * n->asked_at - PHX__MIN(since, n->asked_at));
 
