@@ -3925,6 +3925,8 @@ struct phx__step {
     uint64_t deadline; /* watched: as of the end of the last step; a call may make it earlier */
     int watched;    /* the host has asked for phx_fd */
     int woken;      /* a call outside a step has made it readable, and no step has looked since */
+    uint64_t read_at; /* when it began to read, by the clock of os.now */
+    int first;        /* where it goes on in the list of those that are ready */
     uint32_t spare_timer;
     uint64_t spare_uses; /* of mem, when that timer was set */
     uint64_t own_first, own_more, own_version; /* names found to be here last, in which version + 1 */
@@ -11912,9 +11914,10 @@ PHX__COLD int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_
 /* The table is quiet after a second without a change, and 20 ms for each known node beyond 64: hundreds that
  * start on a few cores are silent for want of processor, and summaries would keep it busy. */
 #define BEAT_QUIET_EACH (20 * PHX__MS)
-/* What is held back for a neighbour whose neighbourhood does not come to stand is sent after so many moments:
- * 16 s if 64 are known, 37 s if 400 are. */
+/* What is held back for a neighbour whose neighbourhood does not come to stand is sent after so many moments
+ * without a link, 16 s if 64 are known, 37 s if 400 are; while links come after BEAT_HELD_EVER times that. */
 #define BEAT_HELD_MOST 16u
+#define BEAT_HELD_EVER 8u
 /* Twice the lost links between others that are noted until a flush; with fewer known all is checked. */
 #define BEAT_CUTS_MOST 4096u
 #define BEAT_CUTS_KNOWN 16u
@@ -11940,6 +11943,15 @@ int phx__route_beat_stands(const struct phx__route *r, const struct phx__route_n
 PHX__COLD static uint64_t beat_moment(const struct phx__route *r)
 {
     return PHX__ROUTE_QUIET + (phx__route_beat_quiet_at(r) - r->moved - PHX__ROUTE_QUIET) / 5;
+}
+
+/* When what has waited since then has waited long enough. Where hundreds start on few cores links come for
+ * minutes, and what waited, sent in the midst of that, would cost more than they do. */
+PHX__COLD static uint64_t beat_late_at(const struct phx__route *r, uint64_t since)
+{
+    uint64_t most = BEAT_HELD_MOST * beat_moment(r);
+
+    return PHX__MIN(PHX__MAX(since, r->pace.linked_at) + most, since + BEAT_HELD_EVER * most);
 }
 
 /* The link of neighbour n with that node is lost: entries for n that relied on it are due. */
@@ -12085,14 +12097,14 @@ PHX__COLD static void beat_note_start(struct phx__route *r, uint64_t now)
     int starting = r->ops.starting(r->ops.ctx);
 
     pace->starts_at = !starting ? 0 : pace->starts_at == 0 ? now : pace->starts_at;
-    pace->frank = starting && (pace->frank || now >= pace->starts_at + BEAT_HELD_MOST * beat_moment(r));
+    pace->frank = starting && (pace->frank || now >= beat_late_at(r, pace->starts_at));
 }
 
 /* Entries are held back for n: it is asked when no link has come for a moment and none is to come, then after
  * two moments, four .. When to look again; UINT64_MAX: it was late, they are sent. */
 PHX__COLD static uint64_t beat_held_due(struct phx__route *r, struct phx__route_nbr *n, uint64_t now)
 {
-    uint64_t moment = beat_moment(r), late = n->held_at + BEAT_HELD_MOST * moment;
+    uint64_t moment = beat_moment(r), late = beat_late_at(r, n->held_at);
     uint64_t since = PHX__MAX(n->held_at, beat_starts(r) ? now : r->pace.linked_at);
     uint64_t at = PHX__MAX(since + moment, 2 * n->asked_at - PHX__MIN(since, n->asked_at));
 
@@ -12950,8 +12962,9 @@ int phx__route_advert_changed(struct phx__route *r, uint32_t *node)
  * Starved is not dead. A host that is stopped again and again, or shares its processor with too many, speaks
  * when it gets its turn. So a node whose stalls were longer than half of interval_us announces twice the
  * longest of the last minute (`slow`), insurance_us at most, on all links, and counts as busy: it is asked
- * nothing, rumours about it are ignored, and it is no monitor. It speaks twice in that time, if its turns
- * allow it. If it dies, each of its neighbours finds that alone, when what was announced is over.
+ * nothing, rumours about it are ignored, and it is no monitor. It speaks twice in that time, and sooner by the
+ * longest stall, if its turns allow it. If it dies, each of its neighbours finds that alone, when what was
+ * announced is over.
  *
  * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
  * announces it: then a heartbeat announces the longer time, and another the usual time when the host is back.
@@ -13033,10 +13046,19 @@ static uint64_t detect_interval(const struct phx__detect *d, const struct phx__d
     return d->slow != 0 ? PHX__MAX(d->slow / 2, d->limits.interval_us) : d->limits.insurance_us;
 }
 
-/* When something must be sent: as often as the limits say, and not later than announced. */
+/* The longest own stall of late. */
+static uint64_t detect_longest(const struct phx__detect *d)
+{
+    return PHX__MAX(d->stalls[0], d->stalls[1]);
+}
+
+/* When something must be sent: as often as the limits say, and not later than announced. Who seldom has a
+ * turn sends by so much sooner: its next turn may be too late. */
 static uint64_t detect_send_at(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return l->beat_now ? 0 : detect_sum(l->sent_at, PHX__MIN(detect_interval(d, l), l->promised_us));
+    uint64_t every = PHX__MIN(detect_interval(d, l), l->promised_us);
+
+    return l->beat_now ? 0 : detect_sum(l->sent_at, every - PHX__MIN(every / 2, detect_longest(d)));
 }
 
 /* How long the link may be silent before the rumour is spread, and then before it is dead. */
@@ -13373,7 +13395,7 @@ PHX__COLD static void detect_note_stall(struct phx__detect *d, uint64_t gap, uin
         d->stalls_at = now;
     }
     d->stalls[0] = PHX__MAX(d->stalls[0], gap);
-    d->slow = PHX__MIN(2 * PHX__MAX(d->stalls[0], d->stalls[1]), d->limits.insurance_us);
+    d->slow = PHX__MIN(2 * detect_longest(d), d->limits.insurance_us);
     d->slow = d->slow > d->limits.interval_us ? d->slow : 0;
     if (d->slow > was + was / 2)
         detect_tell_all(d);
@@ -13388,7 +13410,7 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
     if (now <= d->last_step)
         return; /* a clock that ran backwards stands still until it has caught up */
     if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2)) { /* a stall */
-        uint64_t grace, longest = PHX__MAX(d->stalls[0], d->stalls[1]);
+        uint64_t grace, longest = detect_longest(d);
         gap = now - d->last_step;
         grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
         d->stalled += gap > longest ? gap - longest : 0;
@@ -13401,7 +13423,7 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
         d->blind = 0;
     if (d->pause != 0)
         phx__detect_busy(d, 0);
-    else if (gap > 0 || d->slow != 0)
+    else if (gap > 0 || detect_longest(d) != 0)
         detect_note_stall(d, gap, now);
 }
 
@@ -24800,6 +24822,7 @@ PHX__COLD int phx__node_wiring_open(phx *p)
 #define STEP_TIMERS 10000 /* deadlines handled in one step */
 #define STEP_READY_MOST 128 /* readiness asked for at once */
 #define STEP_ROOM_SLOW 16384u /* bytes of one read for a host that is slow */
+#define STEP_UNTIMED 16 /* links that are read without asking the clock */
 #define STEP_PREDICTED_AFTER 4u
 #define STEP_PREDICTED_MOST 16u
 /* Predictions end so long after wait(): other nodes of a host that steps rarely would seem dead. */
@@ -24886,11 +24909,33 @@ static void step_turns(phx *p)
     p->step.more |= s->waiting > 0;
 }
 
+/* The k-th of n that are ready, or -1: no more in this step. A node that seldom gets its processor takes long
+ * for many links, and it is heard of between its steps only. So it reads for a tenth of the interval that it
+ * announces; the next step begins with what is left. */
+static int step_next_ready(phx *p, int k, int n)
+{
+    uint64_t now;
+
+    if (n > STEP_UNTIMED && k % STEP_UNTIMED == 0 && k < n) {
+        now = phx__node_clock(p);
+        p->step.read_at = k == 0 ? now : p->step.read_at;
+        if (now - p->step.read_at > p->detect.limits.interval_us / 10) {
+            p->step.first = (p->step.first + k) % n;
+            p->step.more = 1;
+            return -1;
+        }
+    }
+    if (k < n)
+        return (p->step.first + k) % n;
+    p->step.first = 0;
+    return -1;
+}
+
 static void step_wait(phx *p)
 {
     struct phx_ready ready[STEP_READY_MOST];
     uint32_t slot = PHX__NONE;
-    int i, n;
+    int i, k = 0, n;
 
     if (step_read_predicted(p))
         return;
@@ -24898,7 +24943,7 @@ static void step_wait(phx *p)
     p->step.woken = 0;
     p->set.os_calls++;
     n = phx__node_record_wait(p, ready, STEP_READY_MOST);
-    for (i = 0; i < n; i++) {
+    while ((i = step_next_ready(p, k++, n)) >= 0) {
         slot = phx__node_links_ready(p, ready[i].handle, ready[i].events);
         step_tell_log(p);
     }
@@ -24908,9 +24953,9 @@ static void step_wait(phx *p)
 
 static void step_given(phx *p, const struct pollfd *fds, int n)
 {
-    int i, wake = phx__os_wake_handle(&p->own.world);
+    int i, k = 0, wake = phx__os_wake_handle(&p->own.world);
 
-    for (i = 0; i < n; i++) {
+    while ((i = step_next_ready(p, k++, n)) >= 0) {
         int broken = fds[i].revents & (POLLERR | POLLHUP | POLLNVAL);
         int events = (fds[i].revents & POLLIN || broken ? PHX_READ : 0)
                      | (fds[i].revents & POLLOUT || broken ? PHX_WRITE : 0);

@@ -58,8 +58,9 @@
  * Starved is not dead. A host that is stopped again and again, or shares its processor with too many, speaks
  * when it gets its turn. So a node whose stalls were longer than half of interval_us announces twice the
  * longest of the last minute (`slow`), insurance_us at most, on all links, and counts as busy: it is asked
- * nothing, rumours about it are ignored, and it is no monitor. It speaks twice in that time, if its turns
- * allow it. If it dies, each of its neighbours finds that alone, when what was announced is over.
+ * nothing, rumours about it are ignored, and it is no monitor. It speaks twice in that time, and sooner by the
+ * longest stall, if its turns allow it. If it dies, each of its neighbours finds that alone, when what was
+ * announced is over.
  *
  * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
  * announces it: then a heartbeat announces the longer time, and another the usual time when the host is back.
@@ -141,10 +142,19 @@ static uint64_t detect_interval(const struct phx__detect *d, const struct phx__d
     return d->slow != 0 ? PHX__MAX(d->slow / 2, d->limits.interval_us) : d->limits.insurance_us;
 }
 
-/* When something must be sent: as often as the limits say, and not later than announced. */
+/* The longest own stall of late. */
+static uint64_t detect_longest(const struct phx__detect *d)
+{
+    return PHX__MAX(d->stalls[0], d->stalls[1]);
+}
+
+/* When something must be sent: as often as the limits say, and not later than announced. Who seldom has a
+ * turn sends by so much sooner: its next turn may be too late. */
 static uint64_t detect_send_at(const struct phx__detect *d, const struct phx__detect_link *l)
 {
-    return l->beat_now ? 0 : detect_sum(l->sent_at, PHX__MIN(detect_interval(d, l), l->promised_us));
+    uint64_t every = PHX__MIN(detect_interval(d, l), l->promised_us);
+
+    return l->beat_now ? 0 : detect_sum(l->sent_at, every - PHX__MIN(every / 2, detect_longest(d)));
 }
 
 /* How long the link may be silent before the rumour is spread, and then before it is dead. */
@@ -481,7 +491,7 @@ PHX__COLD static void detect_note_stall(struct phx__detect *d, uint64_t gap, uin
         d->stalls_at = now;
     }
     d->stalls[0] = PHX__MAX(d->stalls[0], gap);
-    d->slow = PHX__MIN(2 * PHX__MAX(d->stalls[0], d->stalls[1]), d->limits.insurance_us);
+    d->slow = PHX__MIN(2 * detect_longest(d), d->limits.insurance_us);
     d->slow = d->slow > d->limits.interval_us ? d->slow : 0;
     if (d->slow > was + was / 2)
         detect_tell_all(d);
@@ -496,7 +506,7 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
     if (now <= d->last_step)
         return; /* a clock that ran backwards stands still until it has caught up */
     if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2)) { /* a stall */
-        uint64_t grace, longest = PHX__MAX(d->stalls[0], d->stalls[1]);
+        uint64_t grace, longest = detect_longest(d);
         gap = now - d->last_step;
         grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
         d->stalled += gap > longest ? gap - longest : 0;
@@ -509,7 +519,7 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
         d->blind = 0;
     if (d->pause != 0)
         phx__detect_busy(d, 0);
-    else if (gap > 0 || d->slow != 0)
+    else if (gap > 0 || detect_longest(d) != 0)
         detect_note_stall(d, gap, now);
 }
 

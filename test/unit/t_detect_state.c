@@ -380,6 +380,40 @@ static void test_starved(void)
     rig_free(&r);
 }
 
+static void test_seldom(void)
+{
+    /* Goal: who has a turn every 2.4 s only, too often for a longer announcement, is heard within what it has
+     * announced: it speaks in the turn before. A minute in time and it speaks as seldom as before. */
+    struct rig r;
+    uint64_t said = 0, longest = 0;
+    uint32_t turn, beats;
+
+    rig_init_monitors(&r, 1);
+    phx__detect_link_up(&r.d, 1, 0, r.now);
+    for (turn = 0; turn < 40; turn++) {
+        r.count = 0;
+        starve_step(&r, 2400 * MS);
+        phx__detect_received(&r.d, 1, r.now);
+        if (rig_events(&r, 'b') == 0)
+            continue;
+        longest = turn > 5 ? PHX__MAX(longest, r.now - said) : 0;
+        said = r.now;
+    }
+    ok(r.d.slow == 0 && longest > 0 && longest <= BEAT, "silent for %u ms at most", (unsigned)(longest / MS));
+    for (turn = 0; turn < 700; turn++) {
+        starve_step(&r, 100 * MS);
+        phx__detect_received(&r.d, 1, r.now);
+    }
+    r.count = 0;
+    for (turn = 0; turn < 200; turn++) {
+        starve_step(&r, 100 * MS);
+        phx__detect_received(&r.d, 1, r.now);
+    }
+    beats = rig_events(&r, 'b');
+    ok(beats >= 3 && beats <= 4, "%u heartbeats in the 20 s after a minute in time", beats);
+    rig_free(&r);
+}
+
 static void test_sleep(void)
 {
     /* Goal: sleeping as long as was asked for is no stall. Method: one link and nothing else, so
@@ -550,6 +584,7 @@ int main(void)
     test_probe();
     test_stall();
     test_starved();
+    test_seldom();
     test_sleep();
     test_short_timeouts();
     test_backwards();
