@@ -3,6 +3,8 @@
 #
 # Works through stages; a failure stops nothing and the last line tells: "N passed, M failed", with the
 # number of skips behind it if there are any. What is counted are TAP lines ("ok", "not ok") of all jobs.
+# Stages of real processes do one job at a time, since some measure time. What only computes runs beside
+# them, niced, on the other core.
 # --check is `make check`, about a minute: phoenix.c by one compiler, and the unit tests of src/, not
 # sanitized. PATTERN is a shell pattern for parts of job names, e.g. --only 'unit t_wire' or --only
 # 'build*gcc'. From the environment: CC (one compiler, instead of gcc and clang), JOBS (2), TEST_TIMEOUT
@@ -37,29 +39,35 @@ skip() { echo "ok - $1 # SKIP $2"; }
 
 # ---- Jobs ----------------------------------------------------------------------------------------------
 
-add() { # name, command: for the next stage
+add() { # name, command, perhaps another queue: for the next stage
     [ -z "$check" ] || case $1 in
     amalgamation | "build joined $cc" | 'unit '*' split') ;;
     *) return 0 ;;
     esac
     case $1 in
-    *$only*) echo "$1|$2" >> "$work/queue" ;;
+    *$only*) echo "$1|$2" >> "$work/${3:-queue}" ;;
     esac
 }
 
-worker() { # takes the next job that nobody has until there is none; says the number of each that it did
+# It only computes, and the clock is nothing to it: when there is a core to spare, and at last in any case.
+beside() { # name, command
+    add "$1" "seconds=900; $2" beside
+}
+
+# Takes the next job that nobody has until there is none; says the queue and the number of each that it did.
+worker() { # queue, a file: as long as that is there
     job=0
     while IFS= read -r line; do
         job=$((job + 1))
-        [ -d "$work" ] && [ ! -e "$work/stop" ] || return
-        mkdir "$work/locks/$job" 2> /dev/null || continue
+        [ -e "$2" ] && [ ! -e "$work/stop" ] || return
+        mkdir "$work/$1.jobs/$job" 2> /dev/null || continue
         (
-            (eval "${line#*|}") > "$work/locks/$job/log" 2>&1 < /dev/null
-            echo $? > "$work/locks/$job/status"
-            times > "$work/locks/$job/times"
+            (eval "${line#*|}") > "$work/$1.jobs/$job/log" 2>&1 < /dev/null
+            echo $? > "$work/$1.jobs/$job/status"
+            times > "$work/$1.jobs/$job/times"
         )
-        echo "$job"
-    done < "$work/queue"
+        echo "$1 $job"
+    done < "$work/$1"
 }
 
 # Counts TAP lines into counts and prints one line about them. What ends badly, runs fewer tests than it
@@ -97,14 +105,14 @@ judge() { # name, status, counts, log, what else to say
         }' "$4"
 }
 
-report() { # job number: one line; the output too if it failed
-    name=$(sed -n "$1s/|.*//p" "$work/queue")
-    log=$work/locks/$1/log
-    judge "$name" "$(cat "$work/locks/$1/status")" "$work/counts" "$log" " [$ended of $total]"
+report() { # queue, job number, how far the stage is: one line; the output too if it failed
+    name=$(sed -n "$2s/|.*//p" "$work/$1")
+    log=$work/$1.jobs/$2/log
+    judge "$name" "$(cat "$work/$1.jobs/$2/status")" "$work/counts" "$log" " [$3]"
     bad=$?
     # The second line of times is of the children: user and system, as 1m2.3s.
     awk -F'[ms ]+' -v name="$name" 'NR == 2 { printf "%.1f\t%s\n", $1 * 60 + $2 + $3 * 60 + $4, name }' \
-        "$work/locks/$1/times" >> "$work/dear"
+        "$work/$1.jobs/$2/times" >> "$work/dear"
     if [ "$verbose" != 0 ]; then sed 's/^/    /' "$log"
     elif [ "$bad" -ne 0 ]; then
         # The beginning and the end of what is not well; V=1 shows all.
@@ -114,27 +122,42 @@ report() { # job number: one line; the output too if it failed
     fi
 }
 
-# Which of the stages it is, and behind each line which of its jobs: how far it is.
-stages=$(grep -c "^ *stage '" "$0") stage=0
-stage() { # title, jobs at a time: runs what was added
-    stage=$((stage + 1))
-    [ -s "$work/queue" ] || return 0
-    total=$(wc -l < "$work/queue") ended=0
-    printf '\n# %s (stage %d of %d, after %d s)\n' "$1" "$stage" "$stages" $(($(date +%s) - started))
-    rm -rf "$work/locks"
-    mkdir "$work/locks"
+beside_one() { # while one works alone
+    renice -n 10 -p "$(exec sh -c 'echo $PPID')" > /dev/null 2>&1 # this subshell
+    worker beside "$work/alone"
+}
+
+work_through() { # queue, jobs at a time
+    : > "$work/alone"
+    [ "$2" -gt 1 ] || [ "$jobs" -lt 2 ] || beside_one &
     {
         n=0
         while [ "$n" -lt "$2" ]; do
-            worker &
+            worker "$1" "$work" &
             n=$((n + 1))
         done
         wait
-    } | while read -r job; do
-        ended=$((ended + 1))
-        report "$job"
+        rm -f "$work/alone"
+    } &
+    wait
+}
+
+# Which of the stages it is, and behind each line which of its jobs: how far it is.
+stages=$(grep -c "^ *stage '" "$0") stage=0
+stage() { # title, jobs at a time, perhaps another queue: runs what was added
+    stage=$((stage + 1)) queue=${3:-queue}
+    [ -s "$work/$queue" ] || return 0
+    mkdir -p "$work/$queue.jobs" "$work/beside.jobs"
+    ended=$(ls "$work/$queue.jobs" | wc -l) total=$(wc -l < "$work/$queue")
+    [ "$ended" -lt "$total" ] || return 0
+    printf '\n# %s (stage %d of %d, after %d s)\n' "$1" "$stage" "$stages" $(($(date +%s) - started))
+    touch "$work/beside"
+    work_through "$queue" "$2" | while read -r from job; do
+        far=beside
+        [ "$from" != "$queue" ] || { ended=$((ended + 1)); far="$ended of $total"; }
+        report "$from" "$job" "$far"
     done
-    rm -f "$work/queue"
+    rm -rf "$work/$queue" "$work/$queue.jobs"
 }
 
 limit() { # runs a program that may hang
@@ -174,6 +197,12 @@ build_joined() { # compiler, directory, flags
 
 object_of() { echo "$1" | sed 's|^src/||; s|/|_|g; s|c$|o|'; } # src/dial/addr.c: dial_addr.o
 
+shipped() { # that object, if it is fresh, or else its source
+    object=build/joined/$(label "$cc")/phoenix.o
+    if [ -n "$(find "$object" -newer phoenix.c -newer phoenix.h 2> /dev/null)" ]; then echo "$PWD/$object"
+    else echo phoenix.c; fi
+}
+
 build_split() { # compiler
     have "$1" || { skip "src/ with $1" "no $1"; return 0; }
     dir=build/split/$(label "$1")
@@ -188,7 +217,7 @@ build_extra() { # compiler, source under extras/
     dir=build/extras/$(label "$1")
     mkdir -p "$dir"
     quiet "$2 with $1" $1 -std=c99 -O2 $warn -I. -c "$2" -o "$dir/$(basename "$2" .c).o"
-    [ -e "${2%.c}.h" ] || return 0
+    [ "$1" = "$cc" ] && [ -e "${2%.c}.h" ] || return 0
     have g++ || { skip "${2%.c}.h as C++" 'no g++'; return 0; }
     printf '#include "%s"\n' "${2%.c}.h" > "$dir/$(basename "$2" .c).cpp"
     quiet "${2%.c}.h as C++" g++ -std=c++11 -Wall -Wextra -Wundef -pedantic -Werror -I. -fsyntax-only \
@@ -268,7 +297,10 @@ EOF
     if mutable_data build/nm/bad.o | grep -q calls; then echo 'ok - self-check: mutable data is seen'
     else echo 'not ok - self-check: mutable data is seen'; fi
 
-    quiet 'phoenix.c as it ships' $cc -std=c99 -O2 -c phoenix.c -o build/nm/phoenix.o || return 0
+    case $(shipped) in
+    *.o) cp "$(shipped)" build/nm/phoenix.o ;;
+    *) quiet 'phoenix.c as it ships' $cc -std=c99 -O2 -c phoenix.c -o build/nm/phoenix.o || return 0 ;;
+    esac
     $cc -std=c99 -U_FORTIFY_SOURCE -O0 $still -c phoenix.c -o build/nm/plain.o
     none 'phoenix.o defines phx_ names only' foreign_names build/nm/phoenix.o
     none 'phoenix.o calls nothing banned' banned_calls build/nm/phoenix.o
@@ -278,9 +310,10 @@ EOF
 
 # What the launcher has of the MPI.
 launch_ftmpi=$(for f in arbiter start modes; do echo "extras/ftmpi/lib/$f.c"; done)
-flags_tests="-std=c99 -g -O1 -DPHX_DEBUG $warn_tests -I. -Isrc -Itest -Itest/unit"
+# Programs are compiled by -Og in a fourth of the time that -O1 takes, what they test as it was.
+flags_program="-std=c99 -g -Og -DPHX_DEBUG $warn_tests -I. -Isrc -Itest -Itest/unit"
+flags_tests="$flags_program -O1"
 sanitize=
-joined_is_fresh=
 
 sanitizers() { # sets sanitize, if the compiler has them
     sane='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
@@ -300,33 +333,47 @@ library() { # source: one object of build/split/libphx.a
     quiet "$1 for the unit tests" $cc $flags_tests $sanitize -c "$1" -o "$object"
 }
 
-# phoenix.c as one object, its inner functions in sight. test.h goes first, as it does in a joined test.
-joined() {
-    echo '#include "test.h"' > build/split/joined.c
-    sed 's/^#define PHX_PRIVATE static$/#define PHX_PRIVATE extern/' phoenix.c >> build/split/joined.c
-    quiet 'phoenix.c for the unit tests' \
-        $cc $flags_tests $sanitize -Wno-unused-function -c build/split/joined.c -o build/split/joined.o
+program() { # test: its object, for split and joined
+    how=
+    if chooses "$1"; then how=-O1; fi
+    case $1 in */t_post_model.c | */t_wire.c) how=-O1 ;; esac # these compute for half a minute and more
+    object=build/unit/objects/$(basename "$1" .c).o
+    quiet "$1 compiles" $cc $flags_program $sanitize $how -c "$1" -o "$object"
+}
+
+# phoenix.c as one object, its inner functions in sight. test.h goes first, as it does in a joined test. It is
+# for the tests of the launcher and of the MPI, too, and kept while it is fresh.
+joined() { # name, more flags
+    at=build/split/$1 how="$cc $flags_tests $sanitize $2 -Wno-unused-function"
+    [ "$(cat "$at.how" 2> /dev/null)" = "$how" ] \
+        && [ -n "$(find "$at.o" -newer phoenix.c -newer phoenix.h -newer test/unit/test.h)" ] \
+        && echo "ok - phoenix.c for the tests is fresh" && return
+    rm -f "$at.how"
+    echo '#include "test.h"' > "$at.c"
+    sed 's/^#define PHX_PRIVATE static$/#define PHX_PRIVATE extern/' phoenix.c >> "$at.c"
+    quiet "phoenix.c for the tests $2" $how -c "$at.c" -o "$at.o" && echo "$how" > "$at.how"
 }
 
 chooses() { # test: it says what phoenix.c is, by macros in front of it
     case $1 in */t_near.c | */t_node_poll.c | */t_route_paper.c) ;; *) return 1 ;; esac
 }
 
-unit() { # split or joined, test
-    exe=build/unit/$1/$(basename "$2" .c)
+unit() { # split, joined, tls or over, test
+    name=$(basename "$2" .c)
+    exe=build/unit/$1/$name how= of=build/unit/objects/$name.o
     rm -f "$exe"
     case $1 in
-    joined)
-        how= with=build/split/joined.o
-        if chooses "$2"; then how='-DPHX_JOINED -Wno-unused-function' with=; fi ;;
-    tls) how='-DPHX_JOINED -DPHX_TLS -Wno-unused-function' with=-lbearssl ;;
-    over) how='-DPHX_JOINED -DPHX_TLS -DT_OVER_TLS -Wno-unused-function' with=-lbearssl ;;
-    *) how= with=build/split/libphx.a ;;
+    joined) with=build/split/joined.o ;;
+    tls) how=-DPHX_TLS of=$2 with='build/split/tls.o -lbearssl' ;;
+    over) how='-DPHX_TLS -DT_OVER_TLS' of=$2 with='build/split/tls.o -lbearssl' ;;
+    *) with=build/split/libphx.a ;;
     esac
-    part=$(basename "$2" .c)
-    part=extras/${part#t_}/${part#t_}.c # t_ph.c tests extras/ph/ph.c
+    if [ "$1" != split ] && chooses "$2"; then
+        how="$how -DPHX_JOINED -Wno-unused-function -O1" of=$2 with=${with#*.o}
+    fi
+    part=extras/${name#t_}/${name#t_}.c # t_ph.c tests extras/ph/ph.c
     [ ! -e "$part" ] || with="$part $with"
-    quiet "$2 compiles" $cc $flags_tests $sanitize $how "$2" $with -pthread -lm -o "$exe" > "$exe.said" || {
+    quiet "$2 links" $cc $flags_program $sanitize $how "$of" $with -pthread -lm -o "$exe" > "$exe.said" || {
         cat "$exe.said"
         return 1
     }
@@ -367,18 +414,9 @@ launch_object() { # source
     quiet "$1 for its tests" $cc $flags_tests $sanitize -c "$1" -o "$object"
 }
 
-launch_phoenix() { # phoenix.c for these, kept while it is fresh
-    object=build/launch/phoenix.$(label "$cc").o
-    [ -n "$(find "$object" -newer phoenix.c -newer phoenix.h -newer test/run.sh 2> /dev/null)" ] && {
-        echo 'ok - phoenix.c for the launcher is fresh'
-        return
-    }
-    quiet 'phoenix.c for the launcher' $cc $flags_tests $sanitize -c phoenix.c -o "$object"
-}
-
 launch_program() { # phxrun as it ships, for the scripts
     sources="$(ls extras/launch/*.c | grep -v /nla.c) $launch_ftmpi"
-    quiet 'phxrun' $cc -std=c99 -O2 -g $warn -I. $sources phoenix.c -o build/launch/phxrun
+    quiet 'phxrun' $cc -std=c99 -O2 -g $warn -I. $sources "$(shipped)" -o build/launch/phxrun
 }
 
 launch_test() { # test
@@ -388,10 +426,8 @@ launch_test() { # test
     case $1 in
     */t_nla.c) with=extras/launch/nla.c ;;
     esac
-    phoenix=build/launch/phoenix.$(label "$cc").o
-    [ -z "$joined_is_fresh" ] || phoenix=build/split/joined.o
-    quiet "$1 compiles" $cc $flags_tests $sanitize "$1" $with build/launch/test/liblaunch.a "$phoenix" \
-        -pthread -lm -o "$exe" > "$exe.said" || {
+    quiet "$1 compiles" $cc $flags_program $sanitize "$1" $with build/launch/test/liblaunch.a \
+        build/split/joined.o -pthread -lm -o "$exe" > "$exe.said" || {
         cat "$exe.said"
         return 1
     }
@@ -404,28 +440,12 @@ ftmpi_object() { # source
         -o "build/ftmpi.test/objects/$(basename "$1" .c).o"
 }
 
-ftmpi_phoenix() {
-    object=build/ftmpi.test/objects/phoenix.o
-    if [ -n "$joined_is_fresh" ]; then cp build/split/joined.o $object && echo 'ok - phoenix.c for the MPI'
-    elif [ -n "$(find $object -newer phoenix.c -newer phoenix.h -newer test/run.sh 2> /dev/null)" ]; then
-        echo 'ok - phoenix.c for the MPI is fresh'
-    else quiet 'phoenix.c for the MPI' $cc $flags_tests $sanitize -c phoenix.c -o $object
-    fi
-}
-
-ftmpi_phxrun() { # that of the stage before, if it is newer than all that it is made of
-    newer=$(find extras/launch extras/ftmpi/lib phoenix.c -newer build/launch/phxrun 2> /dev/null)
-    [ -e build/launch/phxrun ] && [ -z "$newer" ] && { echo 'ok - phxrun is fresh'; return 0; }
-    mkdir -p build/launch
-    launch_program
-}
-
 ftmpi_launcher() { quiet 'ftmpirun' make build/ftmpi/ftmpirun CC="$cc" -s; }
 
 ftmpi_test() { # test
     exe=build/ftmpi.test/$(basename "$1" .c)
     rm -f "$exe"
-    quiet "$1 compiles" $cc $flags_tests $sanitize -Iextras/ftmpi -Iextras/ftmpi/lib "$1" \
+    quiet "$1 compiles" $cc $flags_program $sanitize -Iextras/ftmpi -Iextras/ftmpi/lib "$1" \
         build/ftmpi.test/libftmpi.a -pthread -lm -o "$exe" > "$exe.said" || {
         cat "$exe.said"
         return 1
@@ -447,7 +467,9 @@ launch_script() { # script: it finds the program in PHXRUN
     real "$1"
 }
 
-real() { # script
+real() { # script: what it links with its programs is in PHOENIX_O
+    PHOENIX_O=$(shipped)
+    export PHOENIX_O
     if [ -x "$1" ]; then limit "$1"; else limit sh "$1"; fi
 }
 
@@ -495,150 +517,143 @@ add 'net' net
 stage 'sources' "$jobs"
 
 while IFS= read -r one; do
-    add "build joined $one" "build_joined '$one' 'joined/$(label "$one")' '-std=c99 -O2 $warn'"
-    add "build joined $one poll" \
+    how=add
+    [ "$one" = "$cc" ] || how=beside # another compiler has time
+    $how "build joined $one" "build_joined '$one' 'joined/$(label "$one")' '-std=c99 -O2 $warn'"
+    $how "build joined $one poll" \
         "build_joined '$one' 'poll/$(label "$one")' '-std=c99 -O2 -DPHX_USE_POLL $warn'"
-    add "build joined $one lines" "build_joined '$one' 'lines/$(label "$one")' '-std=c99 -DPHX_LINES $warn'"
+    $how "build joined $one lines" "build_joined '$one' 'lines/$(label "$one")' '-std=c99 -DPHX_LINES $warn'"
     if has_bearssl; then
-        add "build joined $one TLS" "build_joined '$one' 'tls/$(label "$one")' '-std=c99 -O2 -DPHX_TLS $warn'"
+        $how "build joined $one TLS" \
+            "build_joined '$one' 'tls/$(label "$one")' '-std=c99 -O2 -DPHX_TLS $warn'"
     else
-        add "build joined $one TLS" "skip 'phoenix.c with $one -DPHX_TLS' 'no libbearssl-dev'"
+        $how "build joined $one TLS" "skip 'phoenix.c with $one -DPHX_TLS' 'no libbearssl-dev'"
     fi
-    add "build split $one" "build_split '$one'"
-    add "header c $one" "header '$one' c -std=c99"
+    $how "build split $one" "build_split '$one'"
+    $how "header c $one" "header '$one' c -std=c99"
     for f in extras/*/*.c; do
         case $f in
         extras/ftmpi/*) ;;
-        *) [ ! -e "$f" ] || add "build extra $f $one" "build_extra '$one' $f" ;;
+        *) [ ! -e "$f" ] || $how "build extra $f $one" "build_extra '$one' $f" ;;
         esac
     done
-    add "build ftmpi $one" "build_ftmpi '$one'"
+    $how "build ftmpi $one" "build_ftmpi '$one'"
 done < "$work/compilers"
 have cc && add 'build plain cc' "build_joined cc plain '-std=c99 -O2'"
 for one in g++ clang++; do
     add "header c++ $one" "header $one cpp -std=c++11"
 done
-stage 'builds' "$jobs"
-
 add 'symbols' names_and_data
-stage 'symbols' "$jobs"
+stage 'builds' "$jobs"
 
 for f in test/unit/t_*.c; do
     [ -e "$f" ] || continue
-    add "unit $(basename "$f" .c) split" "unit split $f"
+    add "unit $(basename "$f" .c) split" "unit split $f" units
     # Of phoenix.c as it ships there are the tests of whole nodes, and those that choose what it is; the
     # simulator and real processes run it, too. A room alone is the same there as in its own files.
     if grep -q '"nodes.h"\|"raw.h"\|phx_new(' "$f" || chooses "$f"; then
-        add "unit $(basename "$f" .c) joined" "unit joined $f"
+        add "unit $(basename "$f" .c) joined" "unit joined $f" units
     fi
 done
 if has_bearssl; then
-    add 'unit t_tls with TLS' 'unit tls test/unit/t_tls.c'
-    add 'unit t_tls_openssl with TLS' 'unit tls test/unit/t_tls_openssl.c'
-    add 'unit t_endings over TLS' 'unit over test/unit/t_endings.c'
-    add 'unit t_torture over TLS' 'unit over test/unit/t_torture.c'
-    add 'unit t_near over TLS' 'unit over test/unit/t_near.c'
+    add 'unit t_tls with TLS' 'unit tls test/unit/t_tls.c' units
+    add 'unit t_tls_openssl with TLS' 'unit tls test/unit/t_tls_openssl.c' units
+    add 'unit t_endings over TLS' 'unit over test/unit/t_endings.c' units
+    add 'unit t_torture over TLS' 'unit over test/unit/t_torture.c' units
+    add 'unit t_near over TLS' 'unit over test/unit/t_near.c' units
 else
-    add 'unit t_tls with TLS' "skip 'links over TLS' 'no libbearssl-dev'"
+    add 'unit t_tls with TLS' "skip 'links over TLS' 'no libbearssl-dev'" units
 fi
-if [ -s "$work/queue" ]; then
-    mkdir -p build/split/test build/unit/split build/unit/joined build/unit/tls build/unit/over
-    mv "$work/queue" "$work/units"
-    [ -n "$check" ] || sanitizers
-    [ -n "$check" ] || echo 'library phoenix.c|joined' >> "$work/queue"
+for f in test/launch/t_*.c; do
+    [ -e "$f" ] && add "launch $(basename "$f" .c)" "launch_test $f" launch
+done
+for f in test/launch/*.sh; do
+    [ -e "$f" ] && add "launch $(basename "$f" .sh)" "launch_script $f" launch
+done
+for f in test/ftmpi/t_*.c; do
+    [ -e "$f" ] && add "ftmpi $(basename "$f" .c)" "ftmpi_test $f" ftmpi_units
+done
+for f in test/ftmpi/*.sh; do
+    [ -e "$f" ] && add "ftmpi $(basename "$f" .sh)" "ftmpi_script $f" ftmpi
+done
+for part in world routing detect delivery mpi lies campaign sane; do
+    add "sim $part" "seconds=900; limit sh test/sim/run.sh part $part" sims
+done
+touch "$work/launch" "$work/ftmpi" "$work/ftmpi_units"
+
+# What all these tests are linked with is built at once.
+[ -s "$work/units" ] || [ -n "$only" ] \
+    || echo 'unit|echo "not ok - there is a test/unit/t_*.c"' >> "$work/units"
+cat "$work/units" "$work/launch" "$work/ftmpi_units" "$work/ftmpi" > "$work/all" 2> /dev/null
+[ -n "$check" ] || [ ! -s "$work/all" ] || {
+    sanitizers
+    mkdir -p build/split
+    echo 'library phoenix.c|joined joined ""' >> "$work/queue"
+}
+! grep -q ' TLS|unit ' "$work/all" || echo 'library phoenix.c with TLS|joined tls -DPHX_TLS' >> "$work/queue"
+[ ! -s "$work/sims" ] || echo 'sim build|seconds=400; limit sh test/sim/run.sh build' >> "$work/queue"
+if [ -s "$work/units" ]; then
+    for d in objects split joined tls over; do mkdir -p build/unit/$d; done
+    mkdir -p build/split/test
+    rm -f build/split/libphx.a build/split/test/*.o build/unit/objects/*.o
     for f in src/*/*.c; do
         echo "library $f|library $f" >> "$work/queue"
     done
-    rm -f build/split/joined.o build/split/libphx.a build/split/test/*.o
-    stage 'library for the unit tests' "$jobs"
-    ar rc build/split/libphx.a build/split/test/*.o
-    joined_is_fresh=yes
-    at_once=$jobs
-    [ -z "$check" ] || at_once=4
-    mv "$work/units" "$work/queue"
-    stage 'unit tests' "$at_once" # many of them wait most of the time
-elif [ -z "$only" ]; then
-    echo 'unit|echo "not ok - there is a test/unit/t_*.c"' >> "$work/queue"
-    stage 'unit tests' 1
+    sed -n 's/.*|unit split \(.*\)/program \1|program \1/p; s/.*|unit joined \(.*\)/program \1|program \1/p' \
+        "$work/units" | sort -u >> "$work/queue"
 fi
-
-add 'mutants' 'limit sh test/mutants/run.sh once'
-stage 'mutants that once survived' 1
-
-for f in test/launch/t_*.c; do
-    [ -e "$f" ] && add "launch $(basename "$f" .c)" "launch_test $f"
-done
-for f in test/launch/*.sh; do
-    [ -e "$f" ] && add "launch $(basename "$f" .sh)" "launch_script $f"
-done
-if [ -s "$work/queue" ]; then
+if [ -s "$work/launch" ]; then
     mkdir -p build/launch/test
-    mv "$work/queue" "$work/launch"
-    sanitizers
     rm -f build/launch/test/* build/launch/phxrun
-    [ -n "$joined_is_fresh" ] || ! grep -q launch_test "$work/launch" \
-        || echo 'library phoenix.c|launch_phoenix' >> "$work/queue"
     for f in extras/launch/*.c $launch_ftmpi; do
         case $f in
         */phxrun.c | */nla.c) ;;
         *) echo "library $f|launch_object $f" >> "$work/queue" ;;
         esac
     done
-    ! grep -q launch_script "$work/launch" || echo 'library phxrun|launch_program' >> "$work/queue"
-    stage 'the launcher for its tests' "$jobs"
-    ar rc build/launch/test/liblaunch.a build/launch/test/*.o
-    mv "$work/launch" "$work/queue"
-    stage 'the launcher' "$jobs"
 fi
-
-for f in test/ftmpi/t_*.c; do
-    [ -e "$f" ] && add "ftmpi $(basename "$f" .c)" "ftmpi_test $f"
-done
-for f in test/ftmpi/*.sh; do
-    [ -e "$f" ] && add "ftmpi $(basename "$f" .sh)" "ftmpi_script $f"
-done
-if [ -s "$work/queue" ]; then
-    mkdir -p build/ftmpi.test/objects
-    mv "$work/queue" "$work/ftmpi"
-    sanitizers
-    find build/ftmpi.test -name '*.[ao]' ! -name phoenix.o -exec rm -f {} +
-    echo 'library phoenix.c|ftmpi_phoenix' >> "$work/queue"
+if [ -s "$work/ftmpi" ] || [ -s "$work/ftmpi_units" ]; then
+    mkdir -p build/ftmpi.test/objects build/launch
+    find build/ftmpi.test -name '*.[ao]' -exec rm -f {} +
     for f in extras/ftmpi/lib/*.c; do
         echo "library $f|ftmpi_object $f" >> "$work/queue"
     done
     ! grep -q ftmpi_script "$work/ftmpi" || echo 'library ftmpirun|ftmpi_launcher' >> "$work/queue"
-    ! grep -q phxrun.sh "$work/ftmpi" || echo 'library phxrun|ftmpi_phxrun' >> "$work/queue"
-    stage 'the MPI for its tests' "$jobs"
-    ar rc build/ftmpi.test/libftmpi.a build/ftmpi.test/objects/*.o
-    mv "$work/ftmpi" "$work/queue"
-    stage 'the MPI' 1
 fi
+if grep -q 'launch_script\|phxrun.sh' "$work/launch" "$work/ftmpi"; then
+    echo 'library phxrun|launch_program' >> "$work/queue"
+fi
+stage 'what the tests are linked with' "$jobs"
+
+if [ -s "$work/units" ]; then
+    ar rc build/split/libphx.a build/split/test/*.o
+    at_once=$jobs
+    [ -z "$check" ] || at_once=4
+    stage 'unit tests' "$at_once" units # many of them wait most of the time
+fi
+[ ! -s "$work/launch" ] || ar rc build/launch/test/liblaunch.a build/launch/test/*.o
+stage 'the launcher' "$jobs" launch
+if [ -s "$work/ftmpi" ] || [ -s "$work/ftmpi_units" ]; then
+    cp build/split/joined.o build/ftmpi.test/objects/phoenix.o
+    ar rc build/ftmpi.test/libftmpi.a build/ftmpi.test/objects/*.o
+fi
+stage 'the MPI, its units' "$jobs" ftmpi_units
 
 for f in examples/*.c; do
-    [ -e "$f" ] && add "example $(basename "$f" .c)" "example $f"
+    [ -e "$f" ] && beside "example $(basename "$f" .c)" "example $f"
 done
-[ -s "$work/queue" ] || [ -n "$only" ] || add 'examples' 'skip examples/ "none there"'
-stage 'examples' "$jobs"
+ls examples/*.c > /dev/null 2>&1 || [ -n "$only" ] || add 'examples' 'skip examples/ "none there"' beside
+beside 'fuzz' 'limit sh test/fuzz/run.sh replay'
+beside 'cliffs' 'limit sh test/bench/cliffs/run.sh small'
+beside 'mutants' 'limit sh test/mutants/run.sh once'
+beside 'real packages' 'real test/real/packages.sh' # compilers, and two greetings
+[ ! -s "$work/sims" ] || cat "$work/sims" >> "$work/beside"
 
-for part in world routing detect delivery mpi lies campaign sane; do
-    add "sim $part" "limit sh test/sim/run.sh part $part"
-done
-if [ -s "$work/queue" ]; then
-    mv "$work/queue" "$work/sims"
-    echo 'sim build|seconds=400; limit sh test/sim/run.sh build' >> "$work/queue"
-    stage 'the simulator' 1
-    mv "$work/sims" "$work/queue"
-    stage 'the simulated world' "$jobs"
-fi
-
-add 'fuzz' 'limit sh test/fuzz/run.sh replay'
-stage 'what fuzzers found' 1
-
-add 'cliffs' 'limit sh test/bench/cliffs/run.sh small'
-stage 'what one change costs' 1
 
 # One at a time: these measure time and use ports.
+stage 'the MPI' 1 ftmpi
 for f in test/real/*.sh; do
+    case $f in */packages.sh) continue ;; esac
     [ -e "$f" ] && add "real $(basename "$f" .sh)" "real $f"
 done
 [ -s "$work/queue" ] || [ -n "$only" ] || add 'real' 'skip test/real/ "none there"'
@@ -650,6 +665,8 @@ lab() {
 }
 add 'lab' lab
 stage 'the lab: real processes behind real walls' 1
+
+stage 'what had no core to spare' "$jobs" beside
 
 [ -s "$work/counts" ] || { echo "run.sh: no job is called *$only*" >&2; echo '0 passed, 1 failed'; exit 1; }
 printf '\n# %s seconds; the dearest jobs, in seconds of processor:\n' $(($(date +%s) - started))

@@ -38,9 +38,8 @@ parts="$(ls extras/launch/*.c | grep -v /nla.c) extras/ftmpi/lib/arbiter.c extra
 object=build/launch/test/liblaunch.a
 if fresh $object extras/launch extras/ftmpi/lib; then parts="extras/launch/phxrun.c $object"; fi
 core=phoenix.c
-for object in build/split/joined.o build/launch/phoenix.*.o; do
-    if fresh "$object" phoenix.c; then core=$object; fi
-done
+object=build/split/joined.o
+if fresh $object phoenix.c; then core=$object; fi
 [ -n "${TORTURED:-}" ] || $cc -std=c99 -O1 -g $sane $wrap -I. -o "$work/phxrun" test/launch/torture.c \
     $parts "$core" -lm || exit 1
 $cc -std=c99 -O1 -I. -o "$work/client" test/launch/pmi1_client.c || exit 1

@@ -12,7 +12,7 @@ trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM HUP
 runs=${DEATHS:-1}
 processes=${PROCESSES:-20}
-${CC:-cc} -std=c99 -O2 -I. -o "$dir/death" test/real/death.c phoenix.c || exit 1
+${CC:-cc} -std=c99 -O2 -I. -o "$dir/death" test/real/death.c "${PHOENIX_O:-phoenix.c}" || exit 1
 
 # "stopped MS closed MS late MS" in $dir/said: in time, not, or not and the machine was late?
 judged() {

@@ -28,7 +28,8 @@ seconds=${1:-${bars:+60}}
 seconds=${seconds:-8}
 seed=${2:-1}
 
-${CC:-cc} -std=c99 -O2 ${CFLAGS-} -I. -o "$dir/delivery" test/real/delivery.c phoenix.c >"$dir/out" 2>&1 || {
+${CC:-cc} -std=c99 -O2 ${CFLAGS-} -I. -o "$dir/delivery" test/real/delivery.c \
+    "${PHOENIX_O:-phoenix.c}" >"$dir/out" 2>&1 || {
     echo "not ok 1 - delivery: compiles"
     sed 's/^/# /' "$dir/out"
     exit 1

@@ -23,7 +23,8 @@ ok() { # status, name; on failure what the program said is shown
 }
 
 echo "1..11"
-${CC:-cc} -std=c99 -O2 ${CFLAGS-} -I. -o "$dir/heat" examples/heat.c phoenix.c >"$dir/out" 2>&1
+${CC:-cc} -std=c99 -O2 ${CFLAGS-} -I. -o "$dir/heat" examples/heat.c "${PHOENIX_O:-phoenix.c}" \
+    >"$dir/out" 2>&1
 ok $? "heat: compiles"
 for ranks in 1 2 3 4 5 6 7 8; do
     timeout 60 "$dir/heat" $ranks 1001 300 >"$dir/out" 2>&1

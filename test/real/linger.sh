@@ -4,7 +4,7 @@ set -u
 cd "$(dirname "$0")/../.."
 dir=$(mktemp -d "${TMPDIR:-/tmp}/phoenix.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
-if ! ${CC:-cc} -std=c99 -O2 -I. -o "$dir/pingpong" examples/pingpong.c phoenix.c; then
+if ! ${CC:-cc} -std=c99 -O2 -I. -o "$dir/pingpong" examples/pingpong.c "${PHOENIX_O:-phoenix.c}"; then
     echo 'not ok - it compiles'
     exit 1
 fi

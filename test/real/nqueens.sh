@@ -45,8 +45,8 @@ harmed() { # how many were killed or stopped
     cut -f 6 "$dir/out"
 }
 
-${CC:-cc} -std=c99 -O2 ${CFLAGS-} -I. -o "$dir/nqueens" examples/nqueens.c extras/ph/ph.c phoenix.c \
-    >"$dir/out" 2>&1
+${CC:-cc} -std=c99 -O2 ${CFLAGS-} -I. -o "$dir/nqueens" examples/nqueens.c extras/ph/ph.c \
+    "${PHOENIX_O:-phoenix.c}" >"$dir/out" 2>&1
 ok $? "nqueens: compiles"
 for model in steal master; do
     run -m $model

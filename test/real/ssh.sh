@@ -92,8 +92,8 @@ fi
 # ---- Nodes ----------------------------------------------------------------------------------------
 
 echo "1..18"
-${CC:-cc} -std=c99 -O2 ${CFLAGS-} -I. -o "$dir/node" test/real/ssh_node.c extras/ssh/ssh.c phoenix.c \
-    >"$dir/cc.out" 2>&1
+${CC:-cc} -std=c99 -O2 ${CFLAGS-} -I. -o "$dir/node" test/real/ssh_node.c extras/ssh/ssh.c \
+    "${PHOENIX_O:-phoenix.c}" >"$dir/cc.out" 2>&1
 ok $? 'ssh_node.c and extras/ssh compile' "$dir/cc.out"
 [ -x "$dir/node" ] || exit 1
 awk '/^```c$/ { in_it = 1; next } /^```$/ { in_it = 0 } in_it' extras/ssh/README.md >"$dir/through.c"

@@ -176,6 +176,7 @@ static void test_mail_leaves_room(void)
     ok(phx__mem_has_room_for_mail(&m, 32767 - 128) && !phx__mem_has_room_for_mail(&m, 32768 - 128),
        "128 bytes of head make a block large");
     phx__mem_init(&m, &alloc, limit);
+    heap.bare = 1;                   /* gigabytes */
     base = phx__mem_get(&m, 100000); /* so that what is left is no round number */
     for (size = 20000; size < limit; size += 997) {
         if (!phx__mem_has_room_for_mail(&m, size)) {
