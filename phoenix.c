@@ -2453,7 +2453,7 @@ PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, const struct p
 #endif
 
 /* ======== src/dial/target.h ======== */
-/* target.h - BRAIN: the hubs and nodes that may be dialled. A node that may not be is only counted. */
+/* target.h - BRAIN: the hubs and nodes that may be dialled. */
 #ifdef PHX_LINES
 #line 1 "src/dial/target.h"
 #endif
@@ -2465,8 +2465,6 @@ PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, const struct p
 
 #define PHX__DIAL_HUBS 64u
 #define PHX__DIAL_PICKS 8u /* nodes of its own choice that a node links with beyond the full mesh */
-/* In struct phx__dial_node: it has addresses, and no target yet. */
-#define PHX__DIAL_LATENT UINT32_MAX
 
 struct phx__dial_target { /* a hub, or a node that may be dialled */
     /* In the order in which they are tried. Behind a hub's are the addresses; a node's are in its card. NULL:
@@ -2476,13 +2474,14 @@ struct phx__dial_target { /* a hub, or a node that may be dialled */
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t hub, round, verdict;
     uint8_t fresh;                 /* not dialled yet */
+    uint64_t waits_since;          /* it was due then, and can wait for its turn; 0: it does not wait */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
     uint16_t failures, duplicates; /* rounds in a row that ended so */
 };
 
 struct phx__dial_node { /* what is known of a node besides its addresses */
     uint32_t up_at;     /* in units of 1,024 us */
-    uint32_t target;    /* index + 1; 0: no addresses known; or PHX__DIAL_LATENT */
+    uint32_t target;    /* index + 1; 0: no addresses known */
     uint8_t linked;     /* 2: and it has left, so the link will soon be gone */
     uint8_t wanted, flaps;
     unsigned reachable : 1; /* there is some route */
@@ -2501,39 +2500,36 @@ struct phx__dial_targets {
     phx *ctx;
     uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out); /* see struct phx__dial_ops */
     struct phx__dial_target *at; /* hubs and nodes alike */
-    /* A target's handle in both is its index. */
-    struct phx__timers due;   /* when to begin a round or try the next address */
-    struct phx__timers turns; /* due, but it can wait for its turn: in this order */
+    struct phx__timers due; /* when to begin a round or try the next address; its handle is a target's index */
     uint32_t count, capacity, free;
     struct phx__dial_node *nodes; /* by node */
     uint32_t node_capacity;
     uint32_t known;                /* nodes that have addresses or a link */
     uint32_t reachable;            /* nodes that have addresses and a route */
-    uint32_t latent;               /* of these, how many have addresses and no target */
     uint32_t hubs[PHX__DIAL_HUBS]; /* targets */
     uint32_t hub_count;
     struct phx__dial_pick picks[PHX__DIAL_PICKS]; /* dialled also beyond the mesh; ascending scores */
     uint32_t pick_count, picks_most; /* PHX__DIAL_PICKS, or 0 */
 };
 
-/* A target at rest for a node, or a hub (PHX__NONE). NULL: no memory. May move targets, as does _wake. */
+/* A target at rest for a node, or a hub (PHX__NONE). NULL: no memory. May move targets. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
                                                           const struct phx_address *a, uint32_t n);
-/* A node without addresses gets some, but no target while nobody needs one. PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node,
-                                       const struct phx_address *a, uint32_t n, uint32_t mesh);
+/* The same for a node that had no addresses until now: it counts, and may become a pick. */
+PHX_PRIVATE struct phx__dial_target *phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node,
+                                                            const struct phx_address *a, uint32_t n);
 /* The addresses of a target, each where `at` has it; one that is no more: without a family. */
 PHX_PRIVATE void phx__dial_target_addresses(const struct phx__dial_targets *ts,
                                             const struct phx__dial_target *t,
                                             struct phx_address out[PHX__DIAL_ADDRESSES]);
-/* Address i of a hub. */
-PHX_PRIVATE const struct phx_address *phx__dial_target_place(const struct phx__dial_target *t, uint32_t i);
 /* Gives back what was kept of its addresses. */
 PHX_PRIVATE void phx__dial_target_strip(struct phx__dial_targets *ts, struct phx__dial_target *t);
 /* At rest, and none any more. */
 PHX_PRIVATE void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t);
-/* A node that had addresses has none any more. If it was a pick, the target of the next best, or NULL. */
-PHX_PRIVATE struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node);
+/* A node that had addresses has none any more: its target, at rest, is none either. If it was a pick, the
+ * target of the next best, or NULL. */
+PHX_PRIVATE struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts,
+                                                           struct phx__dial_target *t);
 PHX_PRIVATE int phx__dial_target_is_pick(const struct phx__dial_targets *ts, uint32_t node);
 /* What is known of a node: nothing, if there is no room for it yet. */
 PHX_PRIVATE const struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts,
@@ -2547,10 +2543,6 @@ PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, u
                                            struct phx__dial_target *out[PHX__DIAL_HUBS + 1]);
 /* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
 PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
-/* The target of a node, which is made if it was put off; NULL: no addresses, or no memory. */
-PHX_PRIVATE struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
-/* Makes the targets that were put off of nodes that may be dialled again. 1 if there were any. */
-PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh);
 
 #endif
 
@@ -2599,6 +2591,7 @@ struct phx__dial {
     struct phx__ratelimit rate; /* of dials at addresses that others told */
     uint64_t room_at;           /* no slot gives way before; UINT64_MAX: when a dial has ended */
     uint32_t links;
+    uint32_t waiting;   /* targets that wait for their turn */
     uint32_t timer;     /* PHX__TIMER_DIAL: when somebody is due, or may take its turn */
     uint32_t ask_timer; /* PHX__TIMER_HUBS; PHX__NONE: nobody is asked for hubs */
     int listening;       /* this node can be dialled, so of two such nodes only one dials at first */
@@ -14946,7 +14939,7 @@ PHX__COLD static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_
 {
     if (c->error != PHX_ESELF && c->met != PHX__DIAL_MET_OTHER)
         return 0;
-    return rest < UINT64_MAX - 1 - c->tried_at ? c->tried_at + rest : UINT64_MAX - 1;
+    return c->tried_at + rest;
 }
 
 unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest, uint64_t now)
@@ -15147,16 +15140,13 @@ PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, const struct phx
 }
 
 /* ======== src/dial/target.c ======== */
-/* target.c - the hubs and nodes that may be dialled. A node that may not be is only counted. */
+/* target.c - the hubs and nodes that may be dialled. */
 #ifdef PHX_LINES
 #line 1 "src/dial/target.c"
 #endif
 
-/* A target with one address costs some 130 bytes: its rounds, its timers, how each address fared. The
+/* A target with one address costs some 100 bytes: its rounds, its timer, how each address fared. The
  * addresses of a node are in its card, from where ops.addresses tells them for each dial; a hub has its own.
- * Beyond the full mesh nearly all are never dialled, and of them only is kept that they have addresses. Such
- * a node gets its target when somebody sends to it, when it becomes a pick, or when so many others are gone
- * that all may be dialled. A target that finds no memory then is tried again with the next of these events.
  *
  * Picks come from rendezvous hashing: every node orders all others by a hash of the pair and picks the first
  * few. That needs no talk, stays as it is when others come and go, and differs from node to node. */
@@ -15188,27 +15178,19 @@ PHX__COLD int phx__dial_target_is_pick(const struct phx__dial_targets *ts, uint3
     return target_find_pick(ts, node) < ts->pick_count;
 }
 
-/* Would this node be picked? */
-PHX__COLD static int target_is_good(const struct phx__dial_targets *ts, uint32_t node)
-{
-    if (ts->pick_count < ts->picks_most)
-        return 1;
-    return ts->pick_count > 0 && ts->picks[ts->pick_count - 1].score > target_score(ts, node);
-}
-
-/* Picks this node if it should be; then the worst of the picks may have to go. */
+/* Picks this node if it is better than the worst of the picks, which then may have to go. */
 PHX__COLD static void target_pick(struct phx__dial_targets *ts, uint32_t node)
 {
-    uint64_t score = target_score(ts, node);
-    uint32_t i;
+    struct phx__dial_pick pick = { target_score(ts, node), node };
+    uint32_t i = ts->pick_count;
 
-    if (!target_is_good(ts, node))
+    if (i < ts->picks_most)
+        ts->pick_count++;
+    else if (i == 0 || ts->picks[--i].score <= pick.score)
         return;
-    i = ts->pick_count < ts->picks_most ? ts->pick_count++ : ts->pick_count - 1;
-    for (; i > 0 && ts->picks[i - 1].score > score; i--)
+    for (; i > 0 && ts->picks[i - 1].score > pick.score; i--)
         ts->picks[i] = ts->picks[i - 1];
-    ts->picks[i].score = score;
-    ts->picks[i].node = node;
+    ts->picks[i] = pick;
 }
 
 /* ---- Targets */
@@ -15218,29 +15200,20 @@ static size_t target_size(int hub, uint32_t count)
     return count * (sizeof(struct phx__dial_addr) + (hub ? sizeof(struct phx_address) : 0));
 }
 
-PHX__COLD const struct phx_address *phx__dial_target_place(const struct phx__dial_target *t, uint32_t i)
-{
-    return (const struct phx_address *)(const void *)(t->at + t->count) + i;
-}
-
 PHX__COLD void phx__dial_target_strip(struct phx__dial_targets *ts, struct phx__dial_target *t)
 {
     phx__mem_put(ts->mem, t->at, target_size(t->hub, t->count));
 }
 
-/* One more free target, and its timers, which it keeps. PHX_ENOMEM. */
+/* One more free target, and its timer, which it keeps. PHX_ENOMEM. */
 PHX__COLD static int target_make(struct phx__dial_targets *ts)
 {
-    uint32_t i = ts->count, due, turn;
+    uint32_t i = ts->count, due;
 
     if (phx__mem_grow(ts->mem, &ts->at, &ts->capacity, i + 1, sizeof *ts->at) != 0
         || phx__timer_new(&ts->due, PHX__TIMER_DIAL, i, &due) != 0)
         return PHX_ENOMEM;
-    if (phx__timer_new(&ts->turns, PHX__TIMER_DIAL, i, &turn) != 0) {
-        phx__timer_drop(&ts->due, due);
-        return PHX_ENOMEM;
-    }
-    PHX_ASSERT(due == i && turn == i);
+    PHX_ASSERT(due == i);
     ts->at[i] = (struct phx__dial_target){ .node = PHX__NONE };
     ts->free = ts->count++;
     return 0;
@@ -15286,7 +15259,7 @@ PHX__COLD struct phx__dial_target *phx__dial_target_of(const struct phx__dial_ta
 {
     uint32_t target = phx__dial_target_node(ts, node)->target;
 
-    return target != 0 && target != PHX__DIAL_LATENT ? &ts->at[target - 1] : NULL;
+    return target != 0 ? &ts->at[target - 1] : NULL;
 }
 
 PHX__COLD void phx__dial_target_addresses(const struct phx__dial_targets *ts,
@@ -15298,7 +15271,7 @@ PHX__COLD void phx__dial_target_addresses(const struct phx__dial_targets *ts,
 
     memset(out, 0, PHX__DIAL_ADDRESSES * sizeof *out);
     if (t->hub)
-        memcpy(out, phx__dial_target_place(t, 0), t->count * sizeof *out);
+        memcpy(out, t->at + t->count, t->count * sizeof *out);
     for (uint32_t k = 0; k < n; k++) {
         i = phx__dial_addr_index(t->at, t->count, phx__dial_addr_key(ts->rate, &all[k]));
         if (i != PHX__NONE)
@@ -15319,50 +15292,22 @@ PHX__COLD uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uin
     return count;
 }
 
-PHX__COLD int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const struct phx_address *a,
-                           uint32_t n, uint32_t mesh)
+PHX__COLD struct phx__dial_target *phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node,
+                                                          const struct phx_address *a, uint32_t n)
 {
-    struct phx__dial_node *of = &ts->nodes[node];
-    uint32_t known = ts->known + !of->linked;
+    struct phx__dial_target *t = phx__dial_target_new(ts, node, a, n);
 
-    if (known > mesh && !of->wanted && !target_is_good(ts, node)) {
-        of->target = PHX__DIAL_LATENT;
-        ts->latent++;
-    } else if (phx__dial_target_new(ts, node, a, n) == NULL) {
-        return PHX_ENOMEM;
-    }
-    ts->known = known;
+    if (t == NULL)
+        return NULL;
+    t->fresh = 1;
+    ts->known += !ts->nodes[node].linked;
     target_pick(ts, node);
-    return 0;
+    return t;
 }
 
 PHX__COLD int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh)
 {
     return (phx__dial_target_node(ts, node)->reachable ? ts->reachable : ts->known) <= mesh;
-}
-
-PHX__COLD struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
-{
-    struct phx_address all[PHX__DIAL_ADDRESSES], a[PHX__DIAL_ADDRESSES];
-    struct phx__dial_target *t = phx__dial_target_of(ts, node);
-    uint32_t n;
-
-    if (phx__dial_target_node(ts, node)->target != PHX__DIAL_LATENT)
-        return t;
-    n = phx__dial_addr_order(all, ts->addresses(ts->ctx, node, all), a);
-    if (n > 0 && (t = phx__dial_target_new(ts, node, a, n)) != NULL)
-        ts->latent--;
-    return t;
-}
-
-PHX__COLD int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
-{
-    uint32_t node, before = ts->latent;
-
-    for (node = 0; ts->latent > 0 && node < ts->node_capacity; node++)
-        if (ts->nodes[node].target == PHX__DIAL_LATENT && phx__dial_target_in_mesh(ts, node, mesh))
-            (void)phx__dial_target_wake(ts, node);
-    return ts->latent < before;
 }
 
 PHX__COLD void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t)
@@ -15372,20 +15317,16 @@ PHX__COLD void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__d
     ts->free = (uint32_t)(t - ts->at);
 }
 
-PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts,
+                                                         struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = phx__dial_target_of(ts, node);
-    uint32_t pick = target_find_pick(ts, node);
+    uint32_t node = t->node, pick = target_find_pick(ts, node);
+    struct phx__dial_node *n = &ts->nodes[node];
 
-    ts->nodes[node].target = 0;
-    ts->known -= !ts->nodes[node].linked;
-    ts->reachable -= ts->nodes[node].reachable;
-    ts->nodes[node].reachable = ts->nodes[node].strayed = 0;
-    if (t == NULL) {
-        ts->latent--;
-    } else {
-        phx__dial_target_free(ts, t);
-    }
+    phx__dial_target_free(ts, t);
+    ts->known -= !n->linked;
+    ts->reachable -= n->reachable;
+    n->target = n->reachable = n->strayed = 0;
     if (pick == ts->pick_count)
         return NULL;
     for (ts->pick_count--; pick < ts->pick_count; pick++)
@@ -15394,7 +15335,7 @@ PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_target
     for (node = 0; node < ts->node_capacity; node++)
         if (ts->nodes[node].target != 0 && !phx__dial_target_is_pick(ts, node))
             target_pick(ts, node);
-    return pick < ts->pick_count ? phx__dial_target_wake(ts, ts->picks[pick].node) : NULL;
+    return pick < ts->pick_count ? phx__dial_target_of(ts, ts->picks[pick].node) : NULL;
 }
 
 /* ======== src/dial/dial.c ======== */
@@ -15529,19 +15470,25 @@ static uint32_t dial_index(const struct phx__dial *d, const struct phx__dial_tar
 /* When the next step of a target is due; 0: it was, and waits for its turn. */
 PHX__COLD static uint64_t dial_due_at(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    int waits = phx__timer_at(&d->targets.turns, dial_index(d, t)) != UINT64_MAX;
-
-    return waits ? 0 : phx__timer_at(&d->targets.due, dial_index(d, t));
+    return t->waits_since != 0 ? 0 : phx__timer_at(&d->targets.due, dial_index(d, t));
 }
 
-PHX__COLD static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint64_t at)
+/* Ends its wait for its turn. */
+PHX__COLD static void dial_end_wait(struct phx__dial *d, struct phx__dial_target *t)
 {
+    d->waiting -= t->waits_since != 0;
+    t->waits_since = 0;
+}
+
+PHX__COLD static void dial_set(struct phx__dial *d, struct phx__dial_target *t, uint64_t at)
+{
+    dial_end_wait(d, t);
     phx__timer_set(&d->targets.due, dial_index(d, t), at);
     dial_wake(d, at);
 }
 
 /* Sooner than planned, never later. */
-PHX__COLD static void dial_set_sooner(struct phx__dial *d, const struct phx__dial_target *t, uint64_t at)
+PHX__COLD static void dial_set_sooner(struct phx__dial *d, struct phx__dial_target *t, uint64_t at)
 {
     if (at < dial_due_at(d, t))
         dial_set(d, t, at);
@@ -15561,9 +15508,7 @@ PHX__COLD static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__d
 /* The wait for what most probably fails again. */
 PHX__COLD static uint64_t dial_slow(const struct phx__dial *d)
 {
-    uint64_t most = d->limits.retry_max_us;
-
-    return most <= UINT64_MAX / DIAL_DEAD_FACTOR ? most * DIAL_DEAD_FACTOR : most;
+    return d->limits.retry_max_us * DIAL_DEAD_FACTOR;
 }
 
 /* The wait after this many failures: not below half of retry_min, which would be no wait at all. */
@@ -15622,7 +15567,7 @@ PHX__COLD static void dial_abandon_all(struct phx__dial *d, struct phx__dial_tar
 PHX__COLD static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
     phx__timer_stop(&d->targets.due, dial_index(d, t));
-    phx__timer_stop(&d->targets.turns, dial_index(d, t));
+    dial_end_wait(d, t);
     t->round = t->untried = 0;
     dial_abandon_all(d, t);
 }
@@ -15630,16 +15575,12 @@ PHX__COLD static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 /* The next round begins after this delay, or not at all. */
 PHX__COLD static void dial_plan(struct phx__dial *d, struct phx__dial_target *t, uint64_t delay)
 {
-    uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d)), at;
+    uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d));
 
-    phx__timer_stop(&d->targets.turns, dial_index(d, t));
-    if (!dial_may_dial(d, t)) {
+    if (dial_may_dial(d, t))
+        dial_set(d, t, PHX__MAX(*d->now + delay, first));
+    else
         dial_rest(d, t);
-        return;
-    }
-    /* UINT64_MAX would stop the timer. */
-    at = delay < UINT64_MAX - 1 - *d->now ? *d->now + delay : UINT64_MAX - 1;
-    dial_set(d, t, at > first ? at : first);
 }
 
 /* Plans the round of a target that has nothing planned. */
@@ -15869,29 +15810,48 @@ PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx
 /* When the pace lets the next one of those that can wait be dialled; UINT64_MAX: when a dial has ended. */
 PHX__COLD static uint64_t dial_turn_at(struct phx__dial *d)
 {
-    if (phx__timer_next(&d->targets.turns) == UINT64_MAX)
+    if (d->waiting == 0)
         return UINT64_MAX;
     if (!dial_is_paced(d))
         return *d->now;
     return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
 }
 
-/* One that can wait is due. Those to whom somebody sends come first. */
+/* One that can wait is due. */
 PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint64_t turn = dial_turn_at(d), courtesy = dial_courtesy(d, t);
 
-    if (turn > *d->now && turn != UINT64_MAX && courtesy > 0)
+    if (turn > *d->now && turn != UINT64_MAX && courtesy > 0) {
         dial_plan(d, t, courtesy); /* our own turns are late, so are the other side's */
-    else
-        phx__timer_set(&d->targets.turns, dial_index(d, t), dial_node(d, t->node)->wanted ? 0 : *d->now);
+        return;
+    }
+    t->waits_since = *d->now;
+    d->waiting++;
+}
+
+/* Whose turn is next: the one that has waited longest, of those to whom somebody sends if there are any. A
+ * look at all for each dial, nothing beside a dial. */
+PHX__COLD static struct phx__dial_target *dial_next_turn(const struct phx__dial *d)
+{
+    struct phx__dial_target *t, *next = NULL;
+    uint64_t since, longest = UINT64_MAX;
+
+    for (t = d->targets.at; t < d->targets.at + d->targets.count; t++) {
+        since = t->waits_since + (dial_node(d, t->node)->wanted ? 0 : *d->now);
+        if (t->waits_since == 0 || since >= longest)
+            continue;
+        longest = since;
+        next = t;
+    }
+    return next;
 }
 
 /* While some wait for their turn those that are due soon are looked at together: else each of hundreds of
  * targets wakes the node for itself, again and again, and in a crowd that costs more than all links do. */
 PHX__COLD static uint64_t dial_slack(const struct phx__dial *d)
 {
-    return phx__timer_next(&d->targets.turns) != UINT64_MAX ? DIAL_COURTESY_JITTER_US : 0;
+    return d->waiting > 0 ? DIAL_COURTESY_JITTER_US : 0;
 }
 
 /* Takes the next target out of the queue that may be dialled now, or NULL. */
@@ -15902,19 +15862,21 @@ PHX__COLD static struct phx__dial_target *dial_take(struct phx__dial *d)
 
     while (phx__timer_next(&ts->due) <= *d->now + dial_slack(d)) {
         t = &ts->at[ts->due.heap[0]];
-        if (!dial_is_at_ease(d, t) && phx__timer_next(&ts->due) > *d->now)
-            break;
-        if (!dial_is_at_ease(d, t) && !dial_has_room(d))
-            return NULL;
-        phx__timer_stop(&ts->due, dial_index(d, t));
-        if (!dial_is_at_ease(d, t))
+        if (!dial_is_at_ease(d, t)) {
+            if (phx__timer_next(&ts->due) > *d->now)
+                break;
+            if (!dial_has_room(d))
+                return NULL;
+            phx__timer_stop(&ts->due, dial_index(d, t));
             return t;
+        }
+        phx__timer_stop(&ts->due, dial_index(d, t));
         dial_take_turn(d, t);
     }
     if (dial_turn_at(d) > *d->now || !dial_has_room(d))
         return NULL;
-    t = &ts->at[ts->turns.heap[0]];
-    phx__timer_stop(&ts->turns, dial_index(d, t));
+    t = dial_next_turn(d);
+    dial_end_wait(d, t);
     return t;
 }
 
@@ -15966,15 +15928,11 @@ PHX__COLD static int dial_renew(struct phx__dial *d, struct phx__dial_target *t,
 /* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
 PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t n)
 {
-    struct phx__dial_targets *ts = &d->targets;
-    struct phx__dial_target *t;
+    struct phx__dial_target *t = phx__dial_target_learn(&d->targets, node, a, n);
 
-    if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
+    if (t == NULL)
         return PHX_ENOMEM;
     phx__dial_start_news(&d->start, *d->now);
-    if ((t = phx__dial_target_of(ts, node)) == NULL)
-        return 0;
-    t->fresh = 1;
     dial_plan(d, t, dial_courtesy(d, t));
     return 0;
 }
@@ -15984,11 +15942,10 @@ PHX__COLD static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
 
-    if (dial_node(d, node)->target == 0)
+    if (t == NULL)
         return;
-    if (t != NULL)
-        dial_rest(d, t);
-    if ((t = phx__dial_target_drop(&d->targets, node)) != NULL)
+    dial_rest(d, t);
+    if ((t = phx__dial_target_drop(&d->targets, t)) != NULL)
         dial_plan_idle(d, t);
 }
 
@@ -16004,11 +15961,7 @@ PHX__COLD static void dial_bound(struct phx__dial *d)
     int free = d->held & ~held;
 
     d->held = held;
-    /* Without memory for some they are looked for again. */
-    if ((free == 0 && d->targets.known > mesh)
-        || (!phx__dial_target_wake_all(&d->targets, mesh) && free == 0))
-        return;
-    for (uint32_t i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; free != 0 && i < d->targets.count; i++)
         if (d->targets.at[i].at != NULL)
             dial_plan_idle(d, &d->targets.at[i]);
 }
@@ -16025,7 +15978,6 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
                                              .ctx = ops->ctx, .addresses = ops->addresses,
                                              .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
     phx__timer_init(&d->targets.due, mem);
-    phx__timer_init(&d->targets.turns, mem);
     phx__dial_start_init(&d->start);
     if (phx__timer_new(timers, PHX__TIMER_DIAL, 0, &d->timer) != 0
         || phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
@@ -16062,7 +16014,6 @@ PHX__COLD void phx__dial_free(struct phx__dial *d)
     for (uint32_t i = 0; i < ts->count; i++)
         phx__dial_target_strip(ts, &ts->at[i]);
     phx__timer_free(&ts->due);
-    phx__timer_free(&ts->turns);
     phx__mem_put(ts->mem, ts->at, ts->capacity * sizeof *ts->at);
     phx__mem_put(ts->mem, ts->nodes, ts->node_capacity * sizeof *ts->nodes);
     phx__mem_put(ts->mem, d->slots.at, d->slots.capacity * sizeof *d->slots.at);
@@ -16131,9 +16082,9 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
         return PHX_ENOMEM;
     if (n == 0)
         dial_drop_addrs(d, node);
-    else if (d->targets.nodes[node].target == 0)
+    else if (t == NULL)
         err = dial_learn(d, node, order, n);
-    else if (t != NULL && !phx__dial_addr_is_same(&d->rate, t->at, t->count, order, n))
+    else if (!phx__dial_addr_is_same(&d->rate, t->at, t->count, order, n))
         err = dial_renew(d, t, order, n);
     if (err != 0)
         return err;
@@ -16262,30 +16213,23 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
     if (node == PHX__SELF || dial_node(d, node)->linked || phx__dial_target_reserve(&d->targets, node) != 0
         || d->targets.nodes[node].wanted)
         return;
-    if ((t = phx__dial_target_wake(&d->targets, node)) == NULL && d->targets.nodes[node].target != 0)
-        return;
     d->targets.nodes[node].wanted = 1;
-    if (t == NULL)
+    if ((t = phx__dial_target_of(&d->targets, node)) == NULL)
         return;
-    if (dial_due_at(d, t) == 0) /* it need not wait for the others any more */
-        phx__timer_set(&d->targets.turns, dial_index(d, t), 0);
     dial_hasten(d, t, d->limits.retry_min_us);
 }
 
 PHX__COLD void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 {
-    struct phx__dial_target *t;
+    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
 
-    if (dial_node(d, node)->target == 0 || dial_node(d, node)->reachable == reachable)
+    if (t == NULL || dial_node(d, node)->reachable == reachable)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
     d->targets.nodes[node].strayed |= !reachable;
     d->targets.reachable += reachable ? 1u : UINT32_MAX;
     dial_bound(d);
-    t = reachable && phx__dial_target_in_mesh(&d->targets, node, d->limits.max_links)
-            ? phx__dial_target_wake(&d->targets, node)
-            : phx__dial_target_of(&d->targets, node);
-    if (dial_node(d, node)->linked || t == NULL)
+    if (dial_node(d, node)->linked)
         return;
     if (reachable)
         dial_forgive(d, t, d->limits.retry_min_us);
@@ -16324,22 +16268,26 @@ PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
     dial_bound(d);
 }
 
+/* Address i of a target, and how it fared; NULL: it has not so many. */
+PHX__COLD static const struct phx__dial_addr *dial_look_at(const struct phx__dial *d,
+                                                           const struct phx__dial_target *t, uint32_t i,
+                                                           struct phx_address *to)
+{
+    struct phx_address a[PHX__DIAL_ADDRESSES];
+
+    if (i >= t->count)
+        return NULL;
+    phx__dial_target_addresses(&d->targets, t, a);
+    *to = a[i];
+    return &t->at[i];
+}
+
 PHX__COLD const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,
                                                       struct phx_address *to)
 {
-    static const struct phx__dial_addr untried = { .slot = PHX__NONE };
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-    struct phx_address a[PHX__DIAL_ADDRESSES];
 
-    if (phx__dial_target_list(&d->targets, node, all) > 0) {
-        phx__dial_target_addresses(&d->targets, all[0], a);
-        *to = a[PHX__MIN(i, PHX__DIAL_ADDRESSES - 1)];
-        return i < all[0]->count ? &all[0]->at[i] : NULL;
-    }
-    if (dial_node(d, node)->target == 0 || i >= d->ops.addresses(d->ops.ctx, node, a))
-        return NULL;
-    *to = a[i];
-    return &untried;
+    return phx__dial_target_list(&d->targets, node, all) > 0 ? dial_look_at(d, all[0], i, to) : NULL;
 }
 
 PHX__COLD const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial *d, uint32_t hub, uint32_t i,
@@ -16347,12 +16295,11 @@ PHX__COLD const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial
 {
     const struct phx__dial_target *t;
 
-    if (hub >= d->targets.hub_count || i >= d->targets.at[d->targets.hubs[hub]].count)
+    if (hub >= d->targets.hub_count)
         return NULL;
     t = &d->targets.at[d->targets.hubs[hub]];
-    *to = *phx__dial_target_place(t, i);
     *node = t->node;
-    return &t->at[i];
+    return dial_look_at(d, t, i, to);
 }
 
 PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
@@ -22804,7 +22751,7 @@ PHX__COLD static void frames_summary(phx *p, uint32_t nbr, int reply)
 
 static int frames_starting(phx *p)
 {
-    return phx__timer_next(&p->dial.targets.turns) != UINT64_MAX;
+    return p->dial.waiting > 0;
 }
 
 void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)

@@ -126,19 +126,25 @@ static uint32_t dial_index(const struct phx__dial *d, const struct phx__dial_tar
 /* When the next step of a target is due; 0: it was, and waits for its turn. */
 PHX__COLD static uint64_t dial_due_at(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    int waits = phx__timer_at(&d->targets.turns, dial_index(d, t)) != UINT64_MAX;
-
-    return waits ? 0 : phx__timer_at(&d->targets.due, dial_index(d, t));
+    return t->waits_since != 0 ? 0 : phx__timer_at(&d->targets.due, dial_index(d, t));
 }
 
-PHX__COLD static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint64_t at)
+/* Ends its wait for its turn. */
+PHX__COLD static void dial_end_wait(struct phx__dial *d, struct phx__dial_target *t)
 {
+    d->waiting -= t->waits_since != 0;
+    t->waits_since = 0;
+}
+
+PHX__COLD static void dial_set(struct phx__dial *d, struct phx__dial_target *t, uint64_t at)
+{
+    dial_end_wait(d, t);
     phx__timer_set(&d->targets.due, dial_index(d, t), at);
     dial_wake(d, at);
 }
 
 /* Sooner than planned, never later. */
-PHX__COLD static void dial_set_sooner(struct phx__dial *d, const struct phx__dial_target *t, uint64_t at)
+PHX__COLD static void dial_set_sooner(struct phx__dial *d, struct phx__dial_target *t, uint64_t at)
 {
     if (at < dial_due_at(d, t))
         dial_set(d, t, at);
@@ -158,9 +164,7 @@ PHX__COLD static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__d
 /* The wait for what most probably fails again. */
 PHX__COLD static uint64_t dial_slow(const struct phx__dial *d)
 {
-    uint64_t most = d->limits.retry_max_us;
-
-    return most <= UINT64_MAX / DIAL_DEAD_FACTOR ? most * DIAL_DEAD_FACTOR : most;
+    return d->limits.retry_max_us * DIAL_DEAD_FACTOR;
 }
 
 /* The wait after this many failures: not below half of retry_min, which would be no wait at all. */
@@ -219,7 +223,7 @@ PHX__COLD static void dial_abandon_all(struct phx__dial *d, struct phx__dial_tar
 PHX__COLD static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
     phx__timer_stop(&d->targets.due, dial_index(d, t));
-    phx__timer_stop(&d->targets.turns, dial_index(d, t));
+    dial_end_wait(d, t);
     t->round = t->untried = 0;
     dial_abandon_all(d, t);
 }
@@ -227,16 +231,12 @@ PHX__COLD static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 /* The next round begins after this delay, or not at all. */
 PHX__COLD static void dial_plan(struct phx__dial *d, struct phx__dial_target *t, uint64_t delay)
 {
-    uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d)), at;
+    uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d));
 
-    phx__timer_stop(&d->targets.turns, dial_index(d, t));
-    if (!dial_may_dial(d, t)) {
+    if (dial_may_dial(d, t))
+        dial_set(d, t, PHX__MAX(*d->now + delay, first));
+    else
         dial_rest(d, t);
-        return;
-    }
-    /* UINT64_MAX would stop the timer. */
-    at = delay < UINT64_MAX - 1 - *d->now ? *d->now + delay : UINT64_MAX - 1;
-    dial_set(d, t, at > first ? at : first);
 }
 
 /* Plans the round of a target that has nothing planned. */
@@ -466,29 +466,48 @@ PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx
 /* When the pace lets the next one of those that can wait be dialled; UINT64_MAX: when a dial has ended. */
 PHX__COLD static uint64_t dial_turn_at(struct phx__dial *d)
 {
-    if (phx__timer_next(&d->targets.turns) == UINT64_MAX)
+    if (d->waiting == 0)
         return UINT64_MAX;
     if (!dial_is_paced(d))
         return *d->now;
     return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
 }
 
-/* One that can wait is due. Those to whom somebody sends come first. */
+/* One that can wait is due. */
 PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint64_t turn = dial_turn_at(d), courtesy = dial_courtesy(d, t);
 
-    if (turn > *d->now && turn != UINT64_MAX && courtesy > 0)
+    if (turn > *d->now && turn != UINT64_MAX && courtesy > 0) {
         dial_plan(d, t, courtesy); /* our own turns are late, so are the other side's */
-    else
-        phx__timer_set(&d->targets.turns, dial_index(d, t), dial_node(d, t->node)->wanted ? 0 : *d->now);
+        return;
+    }
+    t->waits_since = *d->now;
+    d->waiting++;
+}
+
+/* Whose turn is next: the one that has waited longest, of those to whom somebody sends if there are any. A
+ * look at all for each dial, nothing beside a dial. */
+PHX__COLD static struct phx__dial_target *dial_next_turn(const struct phx__dial *d)
+{
+    struct phx__dial_target *t, *next = NULL;
+    uint64_t since, longest = UINT64_MAX;
+
+    for (t = d->targets.at; t < d->targets.at + d->targets.count; t++) {
+        since = t->waits_since + (dial_node(d, t->node)->wanted ? 0 : *d->now);
+        if (t->waits_since == 0 || since >= longest)
+            continue;
+        longest = since;
+        next = t;
+    }
+    return next;
 }
 
 /* While some wait for their turn those that are due soon are looked at together: else each of hundreds of
  * targets wakes the node for itself, again and again, and in a crowd that costs more than all links do. */
 PHX__COLD static uint64_t dial_slack(const struct phx__dial *d)
 {
-    return phx__timer_next(&d->targets.turns) != UINT64_MAX ? DIAL_COURTESY_JITTER_US : 0;
+    return d->waiting > 0 ? DIAL_COURTESY_JITTER_US : 0;
 }
 
 /* Takes the next target out of the queue that may be dialled now, or NULL. */
@@ -499,19 +518,21 @@ PHX__COLD static struct phx__dial_target *dial_take(struct phx__dial *d)
 
     while (phx__timer_next(&ts->due) <= *d->now + dial_slack(d)) {
         t = &ts->at[ts->due.heap[0]];
-        if (!dial_is_at_ease(d, t) && phx__timer_next(&ts->due) > *d->now)
-            break;
-        if (!dial_is_at_ease(d, t) && !dial_has_room(d))
-            return NULL;
-        phx__timer_stop(&ts->due, dial_index(d, t));
-        if (!dial_is_at_ease(d, t))
+        if (!dial_is_at_ease(d, t)) {
+            if (phx__timer_next(&ts->due) > *d->now)
+                break;
+            if (!dial_has_room(d))
+                return NULL;
+            phx__timer_stop(&ts->due, dial_index(d, t));
             return t;
+        }
+        phx__timer_stop(&ts->due, dial_index(d, t));
         dial_take_turn(d, t);
     }
     if (dial_turn_at(d) > *d->now || !dial_has_room(d))
         return NULL;
-    t = &ts->at[ts->turns.heap[0]];
-    phx__timer_stop(&ts->turns, dial_index(d, t));
+    t = dial_next_turn(d);
+    dial_end_wait(d, t);
     return t;
 }
 
@@ -563,15 +584,11 @@ PHX__COLD static int dial_renew(struct phx__dial *d, struct phx__dial_target *t,
 /* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
 PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t n)
 {
-    struct phx__dial_targets *ts = &d->targets;
-    struct phx__dial_target *t;
+    struct phx__dial_target *t = phx__dial_target_learn(&d->targets, node, a, n);
 
-    if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
+    if (t == NULL)
         return PHX_ENOMEM;
     phx__dial_start_news(&d->start, *d->now);
-    if ((t = phx__dial_target_of(ts, node)) == NULL)
-        return 0;
-    t->fresh = 1;
     dial_plan(d, t, dial_courtesy(d, t));
     return 0;
 }
@@ -581,11 +598,10 @@ PHX__COLD static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
 
-    if (dial_node(d, node)->target == 0)
+    if (t == NULL)
         return;
-    if (t != NULL)
-        dial_rest(d, t);
-    if ((t = phx__dial_target_drop(&d->targets, node)) != NULL)
+    dial_rest(d, t);
+    if ((t = phx__dial_target_drop(&d->targets, t)) != NULL)
         dial_plan_idle(d, t);
 }
 
@@ -601,11 +617,7 @@ PHX__COLD static void dial_bound(struct phx__dial *d)
     int free = d->held & ~held;
 
     d->held = held;
-    /* Without memory for some they are looked for again. */
-    if ((free == 0 && d->targets.known > mesh)
-        || (!phx__dial_target_wake_all(&d->targets, mesh) && free == 0))
-        return;
-    for (uint32_t i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; free != 0 && i < d->targets.count; i++)
         if (d->targets.at[i].at != NULL)
             dial_plan_idle(d, &d->targets.at[i]);
 }
@@ -622,7 +634,6 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
                                              .ctx = ops->ctx, .addresses = ops->addresses,
                                              .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
     phx__timer_init(&d->targets.due, mem);
-    phx__timer_init(&d->targets.turns, mem);
     phx__dial_start_init(&d->start);
     if (phx__timer_new(timers, PHX__TIMER_DIAL, 0, &d->timer) != 0
         || phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
@@ -659,7 +670,6 @@ PHX__COLD void phx__dial_free(struct phx__dial *d)
     for (uint32_t i = 0; i < ts->count; i++)
         phx__dial_target_strip(ts, &ts->at[i]);
     phx__timer_free(&ts->due);
-    phx__timer_free(&ts->turns);
     phx__mem_put(ts->mem, ts->at, ts->capacity * sizeof *ts->at);
     phx__mem_put(ts->mem, ts->nodes, ts->node_capacity * sizeof *ts->nodes);
     phx__mem_put(ts->mem, d->slots.at, d->slots.capacity * sizeof *d->slots.at);
@@ -728,9 +738,9 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
         return PHX_ENOMEM;
     if (n == 0)
         dial_drop_addrs(d, node);
-    else if (d->targets.nodes[node].target == 0)
+    else if (t == NULL)
         err = dial_learn(d, node, order, n);
-    else if (t != NULL && !phx__dial_addr_is_same(&d->rate, t->at, t->count, order, n))
+    else if (!phx__dial_addr_is_same(&d->rate, t->at, t->count, order, n))
         err = dial_renew(d, t, order, n);
     if (err != 0)
         return err;
@@ -859,30 +869,23 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
     if (node == PHX__SELF || dial_node(d, node)->linked || phx__dial_target_reserve(&d->targets, node) != 0
         || d->targets.nodes[node].wanted)
         return;
-    if ((t = phx__dial_target_wake(&d->targets, node)) == NULL && d->targets.nodes[node].target != 0)
-        return;
     d->targets.nodes[node].wanted = 1;
-    if (t == NULL)
+    if ((t = phx__dial_target_of(&d->targets, node)) == NULL)
         return;
-    if (dial_due_at(d, t) == 0) /* it need not wait for the others any more */
-        phx__timer_set(&d->targets.turns, dial_index(d, t), 0);
     dial_hasten(d, t, d->limits.retry_min_us);
 }
 
 PHX__COLD void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 {
-    struct phx__dial_target *t;
+    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
 
-    if (dial_node(d, node)->target == 0 || dial_node(d, node)->reachable == reachable)
+    if (t == NULL || dial_node(d, node)->reachable == reachable)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
     d->targets.nodes[node].strayed |= !reachable;
     d->targets.reachable += reachable ? 1u : UINT32_MAX;
     dial_bound(d);
-    t = reachable && phx__dial_target_in_mesh(&d->targets, node, d->limits.max_links)
-            ? phx__dial_target_wake(&d->targets, node)
-            : phx__dial_target_of(&d->targets, node);
-    if (dial_node(d, node)->linked || t == NULL)
+    if (dial_node(d, node)->linked)
         return;
     if (reachable)
         dial_forgive(d, t, d->limits.retry_min_us);
@@ -921,22 +924,26 @@ PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
     dial_bound(d);
 }
 
+/* Address i of a target, and how it fared; NULL: it has not so many. */
+PHX__COLD static const struct phx__dial_addr *dial_look_at(const struct phx__dial *d,
+                                                           const struct phx__dial_target *t, uint32_t i,
+                                                           struct phx_address *to)
+{
+    struct phx_address a[PHX__DIAL_ADDRESSES];
+
+    if (i >= t->count)
+        return NULL;
+    phx__dial_target_addresses(&d->targets, t, a);
+    *to = a[i];
+    return &t->at[i];
+}
+
 PHX__COLD const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,
                                                       struct phx_address *to)
 {
-    static const struct phx__dial_addr untried = { .slot = PHX__NONE };
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-    struct phx_address a[PHX__DIAL_ADDRESSES];
 
-    if (phx__dial_target_list(&d->targets, node, all) > 0) {
-        phx__dial_target_addresses(&d->targets, all[0], a);
-        *to = a[PHX__MIN(i, PHX__DIAL_ADDRESSES - 1)];
-        return i < all[0]->count ? &all[0]->at[i] : NULL;
-    }
-    if (dial_node(d, node)->target == 0 || i >= d->ops.addresses(d->ops.ctx, node, a))
-        return NULL;
-    *to = a[i];
-    return &untried;
+    return phx__dial_target_list(&d->targets, node, all) > 0 ? dial_look_at(d, all[0], i, to) : NULL;
 }
 
 PHX__COLD const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial *d, uint32_t hub, uint32_t i,
@@ -944,12 +951,11 @@ PHX__COLD const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial
 {
     const struct phx__dial_target *t;
 
-    if (hub >= d->targets.hub_count || i >= d->targets.at[d->targets.hubs[hub]].count)
+    if (hub >= d->targets.hub_count)
         return NULL;
     t = &d->targets.at[d->targets.hubs[hub]];
-    *to = *phx__dial_target_place(t, i);
     *node = t->node;
-    return &t->at[i];
+    return dial_look_at(d, t, i, to);
 }
 
 PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)

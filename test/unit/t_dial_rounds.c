@@ -681,10 +681,9 @@ static void test_rest(void)
 
 static void test_too_soon(void)
 {
-    /* Goal: a message to a node whose only address seems to be our own does not end that address's rest; a
-     * wish for which there is no memory is lost, and comes again with the next message. */
+    /* Goal: a message to a node whose only address seems to be our own does not end that address's rest. */
     struct rig *r = rig_new(10, 64, 7);
-    uint32_t node = rig_known(r), latent, i;
+    uint32_t node = rig_known(r), i;
     struct phx_address a[2];
     uint64_t wait;
 
@@ -710,19 +709,6 @@ static void test_too_soon(void)
     ok(wait >= 9 * RETRY_MAX, "so it does if another address, whose turn was sooner, is gone: %u s",
        (unsigned)(wait / SECOND));
     rig_check(r);
-    rig_free(r);
-    r = rig_mesh(10, 0, 64, 8);
-    node = rig_node(r);
-    r->said[node][0] = v4(9, 9);
-    check(rig_says(r, node, r->said[node], 1) == 0, "known");
-    latent = r->d.targets.latent;
-    r->heap.fail_from = r->heap.calls + 1;
-    phx__dial_want(&r->d, node);
-    ok(latent == 1 && r->d.targets.latent == 1 && !r->d.targets.nodes[node].wanted, "no memory for the wish");
-    r->heap.fail_from = 0;
-    phx__dial_want(&r->d, node);
-    ok(r->d.targets.latent == 0 && r->d.targets.nodes[node].wanted && rig_wait(r) <= RETRY_MIN,
-       "the next is granted");
     rig_free(r);
 }
 
