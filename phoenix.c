@@ -2476,14 +2476,14 @@ struct phx__dial_target { /* a hub, or a node that may be dialled */
     uint8_t fresh;                 /* not dialled yet */
     uint64_t waits_since;          /* it was due then, and can wait for its turn; 0: it does not wait */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
-    uint16_t failures, duplicates; /* rounds in a row that ended so */
+    uint16_t failures;             /* rounds in a row, and links that did not last */
 };
 
 struct phx__dial_node { /* what is known of a node besides its addresses */
-    uint32_t up_at;     /* in units of 1,024 us */
+    uint64_t up_at;     /* when it was last linked */
     uint32_t target;    /* index + 1; 0: no addresses known */
-    uint8_t linked;     /* 2: and it has left, so the link will soon be gone */
-    uint8_t wanted, flaps;
+    unsigned linked : 1;
+    unsigned wanted : 1;    /* somebody sends to it */
     unsigned reachable : 1; /* there is some route */
     unsigned strayed : 1;   /* there was one: if the hub of hundreds dies others soon tell of ways to them */
 };
@@ -2500,7 +2500,7 @@ struct phx__dial_targets {
     phx *ctx;
     uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out); /* see struct phx__dial_ops */
     struct phx__dial_target *at; /* hubs and nodes alike */
-    struct phx__timers due; /* when to begin a round or try the next address; its handle is a target's index */
+    struct phx__timers due; /* when to begin a round or try the next address; by index of target */
     uint32_t count, capacity, free;
     struct phx__dial_node *nodes; /* by node */
     uint32_t node_capacity;
@@ -2634,7 +2634,7 @@ PHX_PRIVATE void phx__dial_route(struct phx__dial *d, uint32_t node, int reachab
 PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
 /* The other side of this dial has answered the connection; what it says is still to come. */
 PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
-/* The node left or is forgotten: dial no more. phx__dial_down must come before its index is used again. */
+/* The node left or is forgotten: dial no more. Said without a link before its index is used again. */
 PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
 /* The i-th of the addresses under which a node is dialled, and how it fared; NULL: there are no more. */
 PHX_PRIVATE const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,
@@ -15426,12 +15426,6 @@ PHX__COLD static uint64_t dial_between(struct phx__dial *d, uint64_t low, uint64
     return high <= low ? low : low + phx__rnd_below(d->rnd, high - low + 1);
 }
 
-/* For how long a link lasted. Ticks come round after 50 days: such a link is taken for a short one. */
-PHX__COLD static uint32_t dial_tick(uint64_t us)
-{
-    return (uint32_t)(us >> 10);
-}
-
 static const struct phx__dial_node *dial_node(const struct phx__dial *d, uint32_t node)
 {
     return phx__dial_target_node(&d->targets, node);
@@ -15511,17 +15505,26 @@ PHX__COLD static uint64_t dial_slow(const struct phx__dial *d)
     return d->limits.retry_max_us * DIAL_DEAD_FACTOR;
 }
 
-/* The wait after this many failures: not below half of retry_min, which would be no wait at all. */
-PHX__COLD static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
+/* The wait after one more failure: not below half of retry_min, which would be no wait at all. */
+PHX__COLD static uint64_t dial_backoff(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint64_t low = d->limits.retry_min_us / 2, high = d->limits.retry_max_us;
-    uint32_t shift = failures < 63 ? failures : 63;
+    uint32_t shift = PHX__MIN(t->failures, 63u);
 
-    if (!hub && failures >= DIAL_DEAD_ROUNDS)
+    if (!t->hub && t->failures >= DIAL_DEAD_ROUNDS)
         high = dial_slow(d);
+    if (!t->hub && dial_node(d, t->node)->reachable)
+        high = PHX__MIN(high, DIAL_RELAYED_US);
     if (d->limits.retry_min_us <= high >> shift)
         high = d->limits.retry_min_us << shift;
-    return dial_between(d, low < high ? low : high, high);
+    t->failures = (uint16_t)(t->failures + (t->failures < UINT16_MAX));
+    return dial_between(d, PHX__MIN(low, high), high);
+}
+
+/* The wait for what will hardly work soon, and not for all at the same moment. */
+PHX__COLD static uint64_t dial_long(struct phx__dial *d)
+{
+    return dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us);
 }
 
 /* ---- Dials */
@@ -15602,36 +15605,24 @@ PHX__COLD static void dial_hasten(struct phx__dial *d, struct phx__dial_target *
 /* What failed may work now. */
 PHX__COLD static void dial_forgive(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
 {
-    t->failures = t->duplicates = 0;
+    t->failures = 0;
     for (uint32_t i = 0; i < t->count; i++)
         if (t->at[i].met == PHX__DIAL_MET_OTHER)
             t->at[i].met = PHX__DIAL_MET_NOBODY;
     dial_hasten(d, t, jitter);
 }
 
-/* Doubles as well: perhaps the peer has not noticed yet that its link with us is dead. */
-PHX__COLD static uint64_t dial_after_duplicates(struct phx__dial *d, struct phx__dial_target *t)
+/* The wait after a round. Duplicates back off, too: perhaps the peer has not noticed yet that its link with
+ * us is dead. */
+PHX__COLD static uint64_t dial_after_round(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint64_t delay = DIAL_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
+    uint64_t delay = dial_backoff(d, t);
 
-    t->duplicates = (uint16_t)(t->duplicates + (t->duplicates < UINT16_MAX));
-    return PHX__MIN(delay, PHX__MAX(d->limits.retry_max_us, DIAL_DUPLICATE_US));
-}
-
-PHX__COLD static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target *t)
-{
-    uint64_t delay;
-
-    if (t->verdict == DIAL_BARRED) {
-        delay = dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us);
-    } else {
-        delay = dial_backoff(d, t->hub, t->failures);
-        if (!t->hub && dial_node(d, t->node)->reachable && delay > DIAL_RELAYED_US)
-            delay = dial_between(d, DIAL_RELAYED_US / 2, DIAL_RELAYED_US);
+    switch (t->verdict) {
+    case DIAL_BARRED: return dial_long(d);
+    case DIAL_DUPLICATE: return PHX__MAX(delay, DIAL_DUPLICATE_US);
+    default: return delay;
     }
-    t->failures = (uint16_t)(t->failures + (t->failures < UINT16_MAX));
-    t->duplicates = 0;
-    return delay;
 }
 
 /* Perhaps nobody is left who answers: the host may be asked for hubs, unless it was just now. */
@@ -15647,7 +15638,7 @@ PHX__COLD static void dial_settle(struct phx__dial *d, struct phx__dial_target *
     if (!t->round || t->untried != 0 || t->open > 0)
         return;
     t->round = 0;
-    dial_plan(d, t, t->verdict == DIAL_DUPLICATE ? dial_after_duplicates(d, t) : dial_after_failures(d, t));
+    dial_plan(d, t, dial_after_round(d, t));
     dial_look_for_hubs(d);
 }
 
@@ -15916,13 +15907,16 @@ PHX__COLD static int dial_renew(struct phx__dial *d, struct phx__dial_target *t,
 {
     int some = dial_replace(d, t, a, n);
 
-    if (some > 0) /* new addresses, new hope */
-        dial_forgive(d, t, DIAL_FRESH_JITTER_US);
-    if (some > 0 && t->round)
-        dial_set_sooner(d, t, *d->now + dial_between(d, 0, DIAL_FRESH_JITTER_US));
-    if (some == 0)
+    if (some < 0)
+        return some;
+    if (some == 0) {
         dial_settle(d, t); /* perhaps only what is gone now was still open */
-    return PHX__MIN(some, 0);
+        return 0;
+    }
+    dial_forgive(d, t, DIAL_FRESH_JITTER_US); /* new addresses, new hope */
+    if (t->round)
+        dial_set_sooner(d, t, *d->now + dial_between(d, 0, DIAL_FRESH_JITTER_US));
+    return 0;
 }
 
 /* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
@@ -16086,12 +16080,9 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
         err = dial_learn(d, node, order, n);
     else if (!phx__dial_addr_is_same(&d->rate, t->at, t->count, order, n))
         err = dial_renew(d, t, order, n);
-    if (err != 0)
-        return err;
-    if (dial_node(d, node)->linked)
-        d->targets.nodes[node].linked = 1;
-    dial_bound(d);
-    return 0;
+    if (err == 0)
+        dial_bound(d);
+    return err;
 }
 
 /* A dial has led to a link with node. error: it is not taken note of. */
@@ -16129,51 +16120,45 @@ PHX__COLD int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
     n = &d->targets.nodes[node];
     d->links += !n->linked;
     d->targets.known += !n->linked && n->target == 0;
-    n->linked = (uint8_t)(n->linked ? n->linked : 1);
+    n->linked = 1;
     n->wanted = 0;
-    n->up_at = dial_tick(*d->now);
-    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    n->up_at = *d->now;
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;)
         dial_rest(d, all[count]);
-        all[count]->failures = all[count]->duplicates = 0;
-    }
     dial_bound(d);
     return 0;
 }
 
-/* The index of a node that is forgotten may soon mean another one. */
-PHX__COLD static void dial_unmeet(struct phx__dial *d, uint32_t node)
+/* The wait after a link. One that comes and goes at once backs off like one that does not come. */
+PHX__COLD static uint64_t dial_after_link(struct phx__dial *d, struct phx__dial_target *t, int steady,
+                                          int rests)
 {
-    for (uint32_t i = 0; i < d->targets.hub_count; i++)
-        if (d->targets.at[d->targets.hubs[i]].node == node)
-            d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
+    if (rests) {
+        t->failures = DIAL_DEAD_ROUNDS;
+        return dial_long(d);
+    }
+    if (!steady)
+        return dial_backoff(d, t);
+    t->failures = 0;
+    return dial_between(d, 0, d->limits.retry_min_us);
 }
 
 PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node, int rests)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
-    uint64_t delay;
-    int has_left;
+    int steady;
 
     if (!dial_node(d, node)->linked)
         return;
     n = &d->targets.nodes[node];
-    has_left = n->linked == 2;
     n->linked = 0;
     d->links--;
     d->targets.known -= n->target == 0;
-    n->flaps = dial_tick(*d->now) - n->up_at >= dial_tick(DIAL_STEADY_US)
-                   ? 0 : (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
-    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
-        /* A link that comes and goes at once backs off like one that does not come. */
-        delay = rests           ? dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us)
-                : n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
-                                : dial_backoff(d, 1, n->flaps - 1u);
-        all[count]->failures = rests ? DIAL_DEAD_ROUNDS : all[count]->failures;
-        dial_plan(d, all[count], delay + dial_courtesy(d, all[count]));
-    }
-    if (has_left)
-        dial_unmeet(d, node);
+    steady = *d->now - n->up_at >= DIAL_STEADY_US;
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;)
+        dial_plan(d, all[count],
+                  dial_after_link(d, all[count], steady, rests) + dial_courtesy(d, all[count]));
     dial_look_for_hubs(d);
     dial_bound(d);
 }
@@ -16254,17 +16239,16 @@ PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot)
 
 PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
 {
-    struct phx__dial_node *n;
+    struct phx__dial_targets *ts = &d->targets;
 
-    if (!dial_node(d, node)->linked)
-        dial_unmeet(d, node);
-    if (node >= d->targets.node_capacity)
+    /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
+    for (uint32_t i = 0; i < ts->hub_count && !dial_node(d, node)->linked; i++)
+        if (ts->at[ts->hubs[i]].node == node)
+            ts->at[ts->hubs[i]].node = PHX__NONE;
+    if (node >= ts->node_capacity)
         return;
     dial_drop_addrs(d, node);
-    n = &d->targets.nodes[node];
-    n->wanted = n->flaps = 0;
-    /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
-    n->linked = (uint8_t)(n->linked ? 2 : 0);
+    ts->nodes[node].wanted = 0;
     dial_bound(d);
 }
 

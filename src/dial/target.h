@@ -18,14 +18,14 @@ struct phx__dial_target { /* a hub, or a node that may be dialled */
     uint8_t fresh;                 /* not dialled yet */
     uint64_t waits_since;          /* it was due then, and can wait for its turn; 0: it does not wait */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
-    uint16_t failures, duplicates; /* rounds in a row that ended so */
+    uint16_t failures;             /* rounds in a row, and links that did not last */
 };
 
 struct phx__dial_node { /* what is known of a node besides its addresses */
-    uint32_t up_at;     /* in units of 1,024 us */
+    uint64_t up_at;     /* when it was last linked */
     uint32_t target;    /* index + 1; 0: no addresses known */
-    uint8_t linked;     /* 2: and it has left, so the link will soon be gone */
-    uint8_t wanted, flaps;
+    unsigned linked : 1;
+    unsigned wanted : 1;    /* somebody sends to it */
     unsigned reachable : 1; /* there is some route */
     unsigned strayed : 1;   /* there was one: if the hub of hundreds dies others soon tell of ways to them */
 };
@@ -42,7 +42,7 @@ struct phx__dial_targets {
     phx *ctx;
     uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out); /* see struct phx__dial_ops */
     struct phx__dial_target *at; /* hubs and nodes alike */
-    struct phx__timers due; /* when to begin a round or try the next address; its handle is a target's index */
+    struct phx__timers due; /* when to begin a round or try the next address; by index of target */
     uint32_t count, capacity, free;
     struct phx__dial_node *nodes; /* by node */
     uint32_t node_capacity;

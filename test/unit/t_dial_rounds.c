@@ -411,18 +411,17 @@ static void test_duplicate(void)
     rig_fail(r, r->open[0].slot, PHX_EDUPLICATE);
     ok(r->open_count == 1, "one says duplicate, but not who it is: the other goes on");
     rig_fail(r, r->open[0].slot, PHX_EDUPLICATE);
-    ok(r->open_count == 0 && r->d.targets.at[0].failures == 0,
-       "it says so, too: the round is over, no failure");
+    ok(r->open_count == 0 && r->d.targets.at[0].failures == 1, "it says so, too: the round is over");
     ok(rig_wait(r) == SECOND, "again after a second");
     rig_fail(r, r->last.slot, PHX_EDUPLICATE);
     rig_wait(r);
     rig_fail(r, r->last.slot, PHX_EDUPLICATE);
     rig_wait(r);
-    for (i = 0; i < 20; i++) {
+    for (i = 0; i < 60; i++) {
         rig_fail(r, r->last.slot, PHX_EDUPLICATE);
-        wait = rig_wait(r);
+        wait += rig_wait(r);
     }
-    ok(wait == RETRY_MAX, "more rarely each time, if nobody says who that is");
+    ok(wait > 3 * RETRY_MAX, "and more rarely later, if nobody says who that is");
     phx__dial_meet(&r->d, r->last.slot, node);
     rig_fail(r, r->last.slot, PHX_EDUPLICATE);
     ok(rig_wait(r) == UINT64_MAX, "once it is known, no dial");
@@ -438,7 +437,7 @@ static void test_duplicate(void)
     rig_wait(r);
     phx__dial_meet(&r->d, r->last.slot, node);
     rig_fail(r, r->last.slot, PHX_EDUPLICATE);
-    ok(rig_wait(r) == SECOND, "another failure in between, and it is a second again");
+    ok(rig_wait(r) == SECOND, "another failure in between, and it is a second");
     rig_fail(r, r->last.slot, PHX_EDUPLICATE);
     rig_wait(r);
     rig_up(r, r->last.slot, node);

@@ -235,6 +235,7 @@ static void test_hub_leaves(void)
     phx__dial_forget(&r->d, node);
     ok(rig_wait(r) == UINT64_MAX, "goodbye, link still there: no dial");
     phx__dial_down(&r->d, node, 0);
+    phx__dial_forget(&r->d, node);
     phx__id_drop(&r->ids, node);
     again = rig_node(r);
     ok(again == node && r->d.targets.at[0].node == PHX__NONE, "its index is free");
