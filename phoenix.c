@@ -2359,8 +2359,8 @@ PHX_PRIVATE void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number
 PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number);
 /* Is this address being dialled? A look at all slots for each dial, nothing beside a dial. */
 PHX_PRIVATE int phx__dial_slot_is_busy(const struct phx__dial_slots *s, uint64_t key);
-/* The number of the slot that should give way to a target that waits; PHX__NONE: ask again at *next. */
-PHX_PRIVATE uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next);
+/* The oldest of those without an answer, or NULL. */
+PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_silent(const struct phx__dial_slots *s);
 
 #endif
 
@@ -2476,7 +2476,7 @@ struct phx__dial_target { /* a hub, or a node that may be dialled */
     uint8_t fresh;                 /* not dialled yet */
     uint64_t waits_since;          /* it was due then, and can wait for its turn; 0: it does not wait */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
-    uint16_t failures;             /* rounds in a row, and links that did not last */
+    uint32_t failures;             /* rounds in a row, and links that did not last */
 };
 
 struct phx__dial_node { /* what is known of a node besides its addresses */
@@ -14801,15 +14801,11 @@ size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t l
 
 /* A dial through a firewall that swallows it lasts for seconds, and a site behind one has hundreds of
  * addresses. If these could hold all of max_dials, a node that would answer at once would have to wait for
- * them. So a dial that has had no answer of any kind for longer than an answer takes *lingers*, and at most a
- * quarter of all slots may linger while a target waits: beyond that the oldest gives way, as if timed out.
+ * them. So while a target waits for a slot the oldest of those that have had no answer of any kind for as long
+ * as an answer takes (dial.c) gives way, as if timed out. Whose first SYN is lost has the next round.
  *
  * Firewalls come and go: of them is remembered only which addresses were silent, to be tried last. */
 /* include "dial/slot.h" */
-
-/* Longer than nearly all round trips (RFC 8305, section 8). Whose first SYN is lost has the next round. */
-#define SLOT_LINGER_US (250 * PHX__MS)
-#define SLOT_SHARE 4u
 
 PHX__COLD int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max)
 {
@@ -14847,24 +14843,14 @@ PHX__COLD int phx__dial_slot_is_busy(const struct phx__dial_slots *s, uint64_t k
     return 0;
 }
 
-PHX__COLD uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next)
+PHX__COLD struct phx__dial_slot *phx__dial_slot_silent(const struct phx__dial_slots *s)
 {
-    const struct phx__dial_slot *slot, *oldest = NULL;
-    uint32_t count = 0;
+    struct phx__dial_slot *slot, *oldest = NULL;
 
-    *next = UINT64_MAX;
-    for (slot = s->at; slot < s->at + s->count; slot++) {
-        if (slot->answered_at != 0)
-            continue;
-        if (now - slot->since < SLOT_LINGER_US) {
-            *next = PHX__MIN(slot->since + SLOT_LINGER_US, *next);
-            continue;
-        }
-        count++;
-        if (oldest == NULL || slot->since < oldest->since)
+    for (slot = s->at; slot < s->at + s->count; slot++)
+        if (slot->answered_at == 0 && (oldest == NULL || slot->since < oldest->since))
             oldest = slot;
-    }
-    return count > s->capacity / SLOT_SHARE ? oldest->number : PHX__NONE;
+    return oldest;
 }
 
 /* ======== src/dial/addr.c ======== */
@@ -15400,7 +15386,8 @@ PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_target
 #define DIAL_COURTESY_JITTER_US (250 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds: not all dial in the same one. */
 #define DIAL_FRESH_JITTER_US (20 * PHX__MS)
-/* "We have a link already": then it shows up here in far less than this. */
+/* "We have a link already": then it shows up here in far less than this, or the peer will soon notice that it
+ * is dead. */
 #define DIAL_DUPLICATE_US PHX__SECOND
 /* A link that lasted less than this has not proved that the next one will last. */
 #define DIAL_STEADY_US PHX__SECOND
@@ -15517,7 +15504,7 @@ PHX__COLD static uint64_t dial_backoff(struct phx__dial *d, struct phx__dial_tar
         high = PHX__MIN(high, DIAL_RELAYED_US);
     if (d->limits.retry_min_us <= high >> shift)
         high = d->limits.retry_min_us << shift;
-    t->failures = (uint16_t)(t->failures + (t->failures < UINT16_MAX));
+    t->failures++;
     return dial_between(d, PHX__MIN(low, high), high);
 }
 
@@ -15612,16 +15599,12 @@ PHX__COLD static void dial_forgive(struct phx__dial *d, struct phx__dial_target 
     dial_hasten(d, t, jitter);
 }
 
-/* The wait after a round. Duplicates back off, too: perhaps the peer has not noticed yet that its link with
- * us is dead. */
 PHX__COLD static uint64_t dial_after_round(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint64_t delay = dial_backoff(d, t);
-
     switch (t->verdict) {
-    case DIAL_BARRED: return dial_long(d);
-    case DIAL_DUPLICATE: return PHX__MAX(delay, DIAL_DUPLICATE_US);
-    default: return delay;
+    case DIAL_DUPLICATE: return DIAL_DUPLICATE_US;
+    case DIAL_BARRED: t->failures++; return dial_long(d);
+    default: return dial_backoff(d, t);
     }
 }
 
@@ -15770,13 +15753,17 @@ PHX__COLD static void dial_advance(struct phx__dial *d, struct phx__dial_target 
 /* A target waits: is there a slot, or does one give way? */
 PHX__COLD static int dial_has_room(struct phx__dial *d)
 {
+    struct phx__dial_slot *silent;
     struct phx__dial_target *t;
     uint32_t i;
 
     if (d->slots.count < d->slots.capacity)
         return 1;
-    if ((t = dial_find(d, phx__dial_slot_gives_way(&d->slots, *d->now, &d->room_at), &i)) == NULL)
+    silent = phx__dial_slot_silent(&d->slots);
+    d->room_at = silent != NULL ? silent->since + DIAL_STAGGER_US : UINT64_MAX;
+    if (d->room_at > *d->now)
         return 0;
+    t = dial_find(d, silent->number, &i);
     dial_abandon(d, t, i);
     dial_note(d, t, i, PHX_ETIMEDOUT);
     dial_go_on(d, t);

@@ -56,7 +56,8 @@
 #define DIAL_COURTESY_JITTER_US (250 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds: not all dial in the same one. */
 #define DIAL_FRESH_JITTER_US (20 * PHX__MS)
-/* "We have a link already": then it shows up here in far less than this. */
+/* "We have a link already": then it shows up here in far less than this, or the peer will soon notice that it
+ * is dead. */
 #define DIAL_DUPLICATE_US PHX__SECOND
 /* A link that lasted less than this has not proved that the next one will last. */
 #define DIAL_STEADY_US PHX__SECOND
@@ -173,7 +174,7 @@ PHX__COLD static uint64_t dial_backoff(struct phx__dial *d, struct phx__dial_tar
         high = PHX__MIN(high, DIAL_RELAYED_US);
     if (d->limits.retry_min_us <= high >> shift)
         high = d->limits.retry_min_us << shift;
-    t->failures = (uint16_t)(t->failures + (t->failures < UINT16_MAX));
+    t->failures++;
     return dial_between(d, PHX__MIN(low, high), high);
 }
 
@@ -268,16 +269,12 @@ PHX__COLD static void dial_forgive(struct phx__dial *d, struct phx__dial_target 
     dial_hasten(d, t, jitter);
 }
 
-/* The wait after a round. Duplicates back off, too: perhaps the peer has not noticed yet that its link with
- * us is dead. */
 PHX__COLD static uint64_t dial_after_round(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint64_t delay = dial_backoff(d, t);
-
     switch (t->verdict) {
-    case DIAL_BARRED: return dial_long(d);
-    case DIAL_DUPLICATE: return PHX__MAX(delay, DIAL_DUPLICATE_US);
-    default: return delay;
+    case DIAL_DUPLICATE: return DIAL_DUPLICATE_US;
+    case DIAL_BARRED: t->failures++; return dial_long(d);
+    default: return dial_backoff(d, t);
     }
 }
 
@@ -426,13 +423,17 @@ PHX__COLD static void dial_advance(struct phx__dial *d, struct phx__dial_target 
 /* A target waits: is there a slot, or does one give way? */
 PHX__COLD static int dial_has_room(struct phx__dial *d)
 {
+    struct phx__dial_slot *silent;
     struct phx__dial_target *t;
     uint32_t i;
 
     if (d->slots.count < d->slots.capacity)
         return 1;
-    if ((t = dial_find(d, phx__dial_slot_gives_way(&d->slots, *d->now, &d->room_at), &i)) == NULL)
+    silent = phx__dial_slot_silent(&d->slots);
+    d->room_at = silent != NULL ? silent->since + DIAL_STAGGER_US : UINT64_MAX;
+    if (d->room_at > *d->now)
         return 0;
+    t = dial_find(d, silent->number, &i);
     dial_abandon(d, t, i);
     dial_note(d, t, i, PHX_ETIMEDOUT);
     dial_go_on(d, t);

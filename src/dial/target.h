@@ -18,7 +18,7 @@ struct phx__dial_target { /* a hub, or a node that may be dialled */
     uint8_t fresh;                 /* not dialled yet */
     uint64_t waits_since;          /* it was due then, and can wait for its turn; 0: it does not wait */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
-    uint16_t failures;             /* rounds in a row, and links that did not last */
+    uint32_t failures;             /* rounds in a row, and links that did not last */
 };
 
 struct phx__dial_node { /* what is known of a node besides its addresses */
