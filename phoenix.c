@@ -15804,7 +15804,8 @@ PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_targe
         dial_plan(d, t, courtesy); /* our own turns are late, so are the other side's */
         return;
     }
-    t->waits_since = *d->now;
+    t->waits_since = phx__timer_at(&d->targets.due, dial_index(d, t));
+    phx__timer_stop(&d->targets.due, dial_index(d, t));
     d->waiting++;
 }
 
@@ -15848,7 +15849,6 @@ PHX__COLD static struct phx__dial_target *dial_take(struct phx__dial *d)
             phx__timer_stop(&ts->due, dial_index(d, t));
             return t;
         }
-        phx__timer_stop(&ts->due, dial_index(d, t));
         dial_take_turn(d, t);
     }
     if (dial_turn_at(d) > *d->now || !dial_has_room(d))
