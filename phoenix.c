@@ -2415,8 +2415,8 @@ PHX_PRIVATE uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const s
                                          uint64_t now);
 /* One dial of this address. */
 PHX_PRIVATE void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now);
-/* A node lives at this address: what was spent on it does not count. paid: the dial itself was spent. */
-PHX_PRIVATE void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid);
+/* A node lives at this address: what was spent on it does not count, nor does this dial anywhere. */
+PHX_PRIVATE void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a);
 
 #endif
 
@@ -2474,7 +2474,7 @@ struct phx__dial_target { /* a hub, or a node that may be dialled */
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t hub, round, verdict;
     uint8_t fresh;                 /* not dialled yet */
-    uint64_t waits_since;          /* it was due then, and can wait for its turn; 0: it does not wait */
+    uint32_t ticket;               /* 0; or it is due and waits for its turn, lower ones first */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
     uint32_t failures;             /* rounds in a row, and links that did not last */
 };
@@ -2592,6 +2592,7 @@ struct phx__dial {
     uint64_t room_at;           /* no slot gives way before; UINT64_MAX: when a dial has ended */
     uint32_t links;
     uint32_t waiting;   /* targets that wait for their turn */
+    uint32_t ticket;    /* the last that one of them was given */
     uint32_t timer;     /* PHX__TIMER_DIAL: when somebody is due, or may take its turn */
     uint32_t ask_timer; /* PHX__TIMER_HUBS; PHX__NONE: nobody is asked for hubs */
     int listening;       /* this node can be dialled, so of two such nodes only one dials at first */
@@ -14801,8 +14802,8 @@ size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t l
 
 /* A dial through a firewall that swallows it lasts for seconds, and a site behind one has hundreds of
  * addresses. If these could hold all of max_dials, a node that would answer at once would have to wait for
- * them. So while a target waits for a slot the oldest of those that have had no answer of any kind for as long
- * as an answer takes (dial.c) gives way, as if timed out. Whose first SYN is lost has the next round.
+ * them. So while a target waits for a slot the oldest of those that have had no answer of any kind for as
+ * long as an answer takes (dial.c) gives way, as if timed out. Whose first SYN is lost has the next round.
  *
  * Firewalls come and go: of them is remembered only which addresses were silent, to be tried last. */
 /* include "dial/slot.h" */
@@ -14992,14 +14993,12 @@ PHX__COLD void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_a
         phx__ratelimit_spend(l, phx__ratelimit_key(l, a, 0), &rate_host, now);
 }
 
-PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid)
+PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a)
 {
     phx__ratelimit_clear(l, phx__ratelimit_key(l, a, 1));
-    if (!paid)
-        return;
+    phx__ratelimit_return(l, PHX__RATELIMIT_ALL, &rate_all);
     if (!phx__addr_is_local(a))
         phx__ratelimit_return(l, phx__ratelimit_key(l, a, 0), &rate_host);
-    phx__ratelimit_return(l, PHX__RATELIMIT_ALL, &rate_all);
 }
 
 /* ======== src/dial/start.c ======== */
@@ -15451,14 +15450,14 @@ static uint32_t dial_index(const struct phx__dial *d, const struct phx__dial_tar
 /* When the next step of a target is due; 0: it was, and waits for its turn. */
 PHX__COLD static uint64_t dial_due_at(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    return t->waits_since != 0 ? 0 : phx__timer_at(&d->targets.due, dial_index(d, t));
+    return t->ticket != 0 ? 0 : phx__timer_at(&d->targets.due, dial_index(d, t));
 }
 
 /* Ends its wait for its turn. */
 PHX__COLD static void dial_end_wait(struct phx__dial *d, struct phx__dial_target *t)
 {
-    d->waiting -= t->waits_since != 0;
-    t->waits_since = 0;
+    d->waiting -= t->ticket != 0;
+    t->ticket = 0;
 }
 
 PHX__COLD static void dial_set(struct phx__dial *d, struct phx__dial_target *t, uint64_t at)
@@ -15795,7 +15794,7 @@ PHX__COLD static uint64_t dial_turn_at(struct phx__dial *d)
     return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
 }
 
-/* One that can wait is due. */
+/* The first of the queue can wait. */
 PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint64_t turn = dial_turn_at(d), courtesy = dial_courtesy(d, t);
@@ -15804,25 +15803,28 @@ PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_targe
         dial_plan(d, t, courtesy); /* our own turns are late, so are the other side's */
         return;
     }
-    t->waits_since = phx__timer_at(&d->targets.due, dial_index(d, t));
+    t->ticket = ++d->ticket;
     phx__timer_stop(&d->targets.due, dial_index(d, t));
     d->waiting++;
 }
 
-/* Whose turn is next: the one that has waited longest, of those to whom somebody sends if there are any. A
- * look at all for each dial, nothing beside a dial. */
+/* Of two that wait those to whom somebody sends come first, then the lower ticket. */
+PHX__COLD static int dial_is_before(const struct phx__dial *d, const struct phx__dial_target *a,
+                                    const struct phx__dial_target *b)
+{
+    int a_wanted = dial_node(d, a->node)->wanted, b_wanted = dial_node(d, b->node)->wanted;
+
+    return a_wanted != b_wanted ? a_wanted : a->ticket < b->ticket;
+}
+
+/* Whose turn is next. A look at all for each dial, nothing beside a dial. */
 PHX__COLD static struct phx__dial_target *dial_next_turn(const struct phx__dial *d)
 {
     struct phx__dial_target *t, *next = NULL;
-    uint64_t since, longest = UINT64_MAX;
 
-    for (t = d->targets.at; t < d->targets.at + d->targets.count; t++) {
-        since = t->waits_since + (dial_node(d, t->node)->wanted ? 0 : *d->now);
-        if (t->waits_since == 0 || since >= longest)
-            continue;
-        longest = since;
-        next = t;
-    }
+    for (t = d->targets.at; t < d->targets.at + d->targets.count; t++)
+        if (t->ticket != 0 && (next == NULL || dial_is_before(d, t, next)))
+            next = t;
     return next;
 }
 
@@ -16081,10 +16083,11 @@ PHX__COLD static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node
 
     if (t == NULL)
         return;
-    if (error == 0) { /* whoever answers there is that hub now */
-        phx__dial_meet(d, slot, node);
+    if (error == 0)
+        phx__dial_meet(d, slot, node); /* whoever answers there is that hub now */
+    if (error == 0 && !t->hub) {
         phx__dial_target_addresses(&d->targets, t, a);
-        phx__dial_rate_return(&d->rate, &a[i], !t->hub);
+        phx__dial_rate_return(&d->rate, &a[i]);
     }
     phx__dial_start_learn(&d->start, phx__dial_slot_find(&d->slots, slot), d->targets.known,
                           d->slots.capacity, *d->now);
@@ -16134,6 +16137,7 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node, int rests)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
+    uint64_t delay;
     int steady;
 
     if (!dial_node(d, node)->linked)
@@ -16143,9 +16147,10 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node, int rests)
     d->links--;
     d->targets.known -= n->target == 0;
     steady = *d->now - n->up_at >= DIAL_STEADY_US;
-    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;)
-        dial_plan(d, all[count],
-                  dial_after_link(d, all[count], steady, rests) + dial_courtesy(d, all[count]));
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+        delay = dial_after_link(d, all[count], steady, rests);
+        dial_plan(d, all[count], delay + dial_courtesy(d, all[count]));
+    }
     dial_look_for_hubs(d);
     dial_bound(d);
 }
@@ -16285,8 +16290,7 @@ PHX__COLD void phx__dial_stop(struct phx__dial *d)
 {
     d->stopped = 1;
     for (uint32_t i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].at != NULL)
-            dial_rest(d, &d->targets.at[i]);
+        dial_rest(d, &d->targets.at[i]);
 }
 
 PHX__COLD void phx__dial_due(struct phx__dial *d)

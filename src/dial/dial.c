@@ -121,14 +121,14 @@ static uint32_t dial_index(const struct phx__dial *d, const struct phx__dial_tar
 /* When the next step of a target is due; 0: it was, and waits for its turn. */
 PHX__COLD static uint64_t dial_due_at(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    return t->waits_since != 0 ? 0 : phx__timer_at(&d->targets.due, dial_index(d, t));
+    return t->ticket != 0 ? 0 : phx__timer_at(&d->targets.due, dial_index(d, t));
 }
 
 /* Ends its wait for its turn. */
 PHX__COLD static void dial_end_wait(struct phx__dial *d, struct phx__dial_target *t)
 {
-    d->waiting -= t->waits_since != 0;
-    t->waits_since = 0;
+    d->waiting -= t->ticket != 0;
+    t->ticket = 0;
 }
 
 PHX__COLD static void dial_set(struct phx__dial *d, struct phx__dial_target *t, uint64_t at)
@@ -465,7 +465,7 @@ PHX__COLD static uint64_t dial_turn_at(struct phx__dial *d)
     return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
 }
 
-/* One that can wait is due. */
+/* The first of the queue can wait. */
 PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint64_t turn = dial_turn_at(d), courtesy = dial_courtesy(d, t);
@@ -474,25 +474,28 @@ PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_targe
         dial_plan(d, t, courtesy); /* our own turns are late, so are the other side's */
         return;
     }
-    t->waits_since = phx__timer_at(&d->targets.due, dial_index(d, t));
+    t->ticket = ++d->ticket;
     phx__timer_stop(&d->targets.due, dial_index(d, t));
     d->waiting++;
 }
 
-/* Whose turn is next: the one that has waited longest, of those to whom somebody sends if there are any. A
- * look at all for each dial, nothing beside a dial. */
+/* Of two that wait those to whom somebody sends come first, then the lower ticket. */
+PHX__COLD static int dial_is_before(const struct phx__dial *d, const struct phx__dial_target *a,
+                                    const struct phx__dial_target *b)
+{
+    int a_wanted = dial_node(d, a->node)->wanted, b_wanted = dial_node(d, b->node)->wanted;
+
+    return a_wanted != b_wanted ? a_wanted : a->ticket < b->ticket;
+}
+
+/* Whose turn is next. A look at all for each dial, nothing beside a dial. */
 PHX__COLD static struct phx__dial_target *dial_next_turn(const struct phx__dial *d)
 {
     struct phx__dial_target *t, *next = NULL;
-    uint64_t since, longest = UINT64_MAX;
 
-    for (t = d->targets.at; t < d->targets.at + d->targets.count; t++) {
-        since = t->waits_since + (dial_node(d, t->node)->wanted ? 0 : *d->now);
-        if (t->waits_since == 0 || since >= longest)
-            continue;
-        longest = since;
-        next = t;
-    }
+    for (t = d->targets.at; t < d->targets.at + d->targets.count; t++)
+        if (t->ticket != 0 && (next == NULL || dial_is_before(d, t, next)))
+            next = t;
     return next;
 }
 
@@ -751,10 +754,11 @@ PHX__COLD static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node
 
     if (t == NULL)
         return;
-    if (error == 0) { /* whoever answers there is that hub now */
-        phx__dial_meet(d, slot, node);
+    if (error == 0)
+        phx__dial_meet(d, slot, node); /* whoever answers there is that hub now */
+    if (error == 0 && !t->hub) {
         phx__dial_target_addresses(&d->targets, t, a);
-        phx__dial_rate_return(&d->rate, &a[i], !t->hub);
+        phx__dial_rate_return(&d->rate, &a[i]);
     }
     phx__dial_start_learn(&d->start, phx__dial_slot_find(&d->slots, slot), d->targets.known,
                           d->slots.capacity, *d->now);
@@ -804,6 +808,7 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node, int rests)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
+    uint64_t delay;
     int steady;
 
     if (!dial_node(d, node)->linked)
@@ -813,9 +818,10 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node, int rests)
     d->links--;
     d->targets.known -= n->target == 0;
     steady = *d->now - n->up_at >= DIAL_STEADY_US;
-    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;)
-        dial_plan(d, all[count],
-                  dial_after_link(d, all[count], steady, rests) + dial_courtesy(d, all[count]));
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+        delay = dial_after_link(d, all[count], steady, rests);
+        dial_plan(d, all[count], delay + dial_courtesy(d, all[count]));
+    }
     dial_look_for_hubs(d);
     dial_bound(d);
 }
@@ -955,8 +961,7 @@ PHX__COLD void phx__dial_stop(struct phx__dial *d)
 {
     d->stopped = 1;
     for (uint32_t i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].at != NULL)
-            dial_rest(d, &d->targets.at[i]);
+        dial_rest(d, &d->targets.at[i]);
 }
 
 PHX__COLD void phx__dial_due(struct phx__dial *d)

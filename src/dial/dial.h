@@ -40,6 +40,7 @@ struct phx__dial {
     uint64_t room_at;           /* no slot gives way before; UINT64_MAX: when a dial has ended */
     uint32_t links;
     uint32_t waiting;   /* targets that wait for their turn */
+    uint32_t ticket;    /* the last that one of them was given */
     uint32_t timer;     /* PHX__TIMER_DIAL: when somebody is due, or may take its turn */
     uint32_t ask_timer; /* PHX__TIMER_HUBS; PHX__NONE: nobody is asked for hubs */
     int listening;       /* this node can be dialled, so of two such nodes only one dials at first */

@@ -2,8 +2,8 @@
 
 /* A dial through a firewall that swallows it lasts for seconds, and a site behind one has hundreds of
  * addresses. If these could hold all of max_dials, a node that would answer at once would have to wait for
- * them. So while a target waits for a slot the oldest of those that have had no answer of any kind for as long
- * as an answer takes (dial.c) gives way, as if timed out. Whose first SYN is lost has the next round.
+ * them. So while a target waits for a slot the oldest of those that have had no answer of any kind for as
+ * long as an answer takes (dial.c) gives way, as if timed out. Whose first SYN is lost has the next round.
  *
  * Firewalls come and go: of them is remembered only which addresses were silent, to be tried last. */
 #include "dial/slot.h"

@@ -16,7 +16,7 @@ struct phx__dial_target { /* a hub, or a node that may be dialled */
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t hub, round, verdict;
     uint8_t fresh;                 /* not dialled yet */
-    uint64_t waits_since;          /* it was due then, and can wait for its turn; 0: it does not wait */
+    uint32_t ticket;               /* 0; or it is due and waits for its turn, lower ones first */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
     uint32_t failures;             /* rounds in a row, and links that did not last */
 };

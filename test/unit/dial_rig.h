@@ -308,14 +308,14 @@ static inline void rig_check(struct rig *r)
         const struct phx__dial_target *t = &d->targets.at[i];
         uint32_t mine = 0;
         uint64_t due;
-        int waits = t->waits_since != 0;
+        int waits = t->ticket != 0;
         if (t->at == NULL)
             continue;
         for (k = 0; k < t->count; k++)
             mine += t->at[k].slot != PHX__NONE;
         open += mine;
         due = phx__timer_at(&d->targets.due, i);
-        waiting += t->waits_since != 0;
+        waiting += t->ticket != 0;
         wrong += mine != t->open;
         wrong += !t->round && (mine > 0 || t->untried != 0);
         wrong += t->round && mine == 0 && t->untried == 0;
