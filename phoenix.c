@@ -2359,8 +2359,8 @@ PHX_PRIVATE void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number
 PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number);
 /* Is this address being dialled? A look at all slots for each dial, nothing beside a dial. */
 PHX_PRIVATE int phx__dial_slot_is_busy(const struct phx__dial_slots *s, uint64_t key);
-/* The number of the slot that should give way to a target that waits; PHX__NONE: ask again at *next. */
-PHX_PRIVATE uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next);
+/* The oldest of those without an answer, or NULL. */
+PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_silent(const struct phx__dial_slots *s);
 
 #endif
 
@@ -2415,8 +2415,8 @@ PHX_PRIVATE uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const s
                                          uint64_t now);
 /* One dial of this address. */
 PHX_PRIVATE void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now);
-/* A node lives at this address: what was spent on it does not count. paid: the dial itself was spent. */
-PHX_PRIVATE void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid);
+/* A node lives at this address: what was spent on it does not count, nor does this dial anywhere. */
+PHX_PRIVATE void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a);
 
 #endif
 
@@ -2453,7 +2453,7 @@ PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, const struct p
 #endif
 
 /* ======== src/dial/target.h ======== */
-/* target.h - BRAIN: the hubs and nodes that may be dialled. A node that may not be is only counted. */
+/* target.h - BRAIN: the hubs and nodes that may be dialled. */
 #ifdef PHX_LINES
 #line 1 "src/dial/target.h"
 #endif
@@ -2465,8 +2465,6 @@ PHX_PRIVATE void phx__dial_start_learn(struct phx__dial_start *s, const struct p
 
 #define PHX__DIAL_HUBS 64u
 #define PHX__DIAL_PICKS 8u /* nodes of its own choice that a node links with beyond the full mesh */
-/* In struct phx__dial_node: it has addresses, and no target yet. */
-#define PHX__DIAL_LATENT UINT32_MAX
 
 struct phx__dial_target { /* a hub, or a node that may be dialled */
     /* In the order in which they are tried. Behind a hub's are the addresses; a node's are in its card. NULL:
@@ -2476,15 +2474,16 @@ struct phx__dial_target { /* a hub, or a node that may be dialled */
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t hub, round, verdict;
     uint8_t fresh;                 /* not dialled yet; 2: and has not given way to a dial of the node */
+    uint32_t ticket;               /* 0; or it is due and waits for its turn, lower ones first */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
-    uint16_t failures, duplicates; /* rounds in a row that ended so */
+    uint32_t failures;             /* rounds in a row, and links that did not last */
 };
 
 struct phx__dial_node { /* what is known of a node besides its addresses */
-    uint32_t up_at;     /* in units of 1,024 us */
-    uint32_t target;    /* index + 1; 0: no addresses known; or PHX__DIAL_LATENT */
-    uint8_t linked;     /* 2: and it has left, so the link will soon be gone */
-    uint8_t wanted, flaps;
+    uint64_t up_at;     /* when it was last linked */
+    uint32_t target;    /* index + 1; 0: no addresses known */
+    unsigned linked : 1;
+    unsigned wanted : 1;    /* somebody sends to it */
     unsigned reachable : 1; /* there is some route */
     unsigned strayed : 1;   /* there was one: if the hub of hundreds dies others soon tell of ways to them */
 };
@@ -2501,39 +2500,36 @@ struct phx__dial_targets {
     phx *ctx;
     uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out); /* see struct phx__dial_ops */
     struct phx__dial_target *at; /* hubs and nodes alike */
-    /* A target's handle in both is its index. */
-    struct phx__timers due;   /* when to begin a round or try the next address */
-    struct phx__timers turns; /* due, but it can wait for its turn: in this order */
+    struct phx__timers due; /* when to begin a round or try the next address; by index of target */
     uint32_t count, capacity, free;
     struct phx__dial_node *nodes; /* by node */
     uint32_t node_capacity;
     uint32_t known;                /* nodes that have addresses or a link */
     uint32_t reachable;            /* nodes that have addresses and a route */
-    uint32_t latent;               /* of these, how many have addresses and no target */
     uint32_t hubs[PHX__DIAL_HUBS]; /* targets */
     uint32_t hub_count;
     struct phx__dial_pick picks[PHX__DIAL_PICKS]; /* dialled also beyond the mesh; ascending scores */
     uint32_t pick_count, picks_most; /* PHX__DIAL_PICKS, or 0 */
 };
 
-/* A target at rest for a node, or a hub (PHX__NONE). NULL: no memory. May move targets, as does _wake. */
+/* A target at rest for a node, or a hub (PHX__NONE). NULL: no memory. May move targets. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
                                                           const struct phx_address *a, uint32_t n);
-/* A node without addresses gets some, but no target while nobody needs one. PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node,
-                                       const struct phx_address *a, uint32_t n, uint32_t mesh);
+/* The same for a node that had no addresses until now: it counts, and may become a pick. */
+PHX_PRIVATE struct phx__dial_target *phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node,
+                                                            const struct phx_address *a, uint32_t n);
 /* The addresses of a target, each where `at` has it; one that is no more: without a family. */
 PHX_PRIVATE void phx__dial_target_addresses(const struct phx__dial_targets *ts,
                                             const struct phx__dial_target *t,
                                             struct phx_address out[PHX__DIAL_ADDRESSES]);
-/* Address i of a hub. */
-PHX_PRIVATE const struct phx_address *phx__dial_target_place(const struct phx__dial_target *t, uint32_t i);
 /* Gives back what was kept of its addresses. */
 PHX_PRIVATE void phx__dial_target_strip(struct phx__dial_targets *ts, struct phx__dial_target *t);
 /* At rest, and none any more. */
 PHX_PRIVATE void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t);
-/* A node that had addresses has none any more. If it was a pick, the target of the next best, or NULL. */
-PHX_PRIVATE struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node);
+/* A node that had addresses has none any more: its target, at rest, is none either. If it was a pick, the
+ * target of the next best, or NULL. */
+PHX_PRIVATE struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts,
+                                                           struct phx__dial_target *t);
 PHX_PRIVATE int phx__dial_target_is_pick(const struct phx__dial_targets *ts, uint32_t node);
 /* What is known of a node: nothing, if there is no room for it yet. */
 PHX_PRIVATE const struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts,
@@ -2547,10 +2543,6 @@ PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, u
                                            struct phx__dial_target *out[PHX__DIAL_HUBS + 1]);
 /* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
 PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
-/* The target of a node, which is made if it was put off; NULL: no addresses, or no memory. */
-PHX_PRIVATE struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
-/* Makes the targets that were put off of nodes that may be dialled again. 1 if there were any. */
-PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh);
 
 #endif
 
@@ -2599,6 +2591,8 @@ struct phx__dial {
     struct phx__ratelimit rate; /* of dials at addresses that others told */
     uint64_t room_at;           /* no slot gives way before; UINT64_MAX: when a dial has ended */
     uint32_t links;
+    uint32_t waiting;   /* targets that wait for their turn */
+    uint32_t ticket;    /* the last that one of them was given */
     uint32_t timer;     /* PHX__TIMER_DIAL: when somebody is due, or may take its turn */
     uint32_t ask_timer; /* PHX__TIMER_HUBS; PHX__NONE: nobody is asked for hubs */
     int listening;       /* this node can be dialled, so of two such nodes only one dials at first */
@@ -2644,7 +2638,7 @@ PHX_PRIVATE void phx__dial_route(struct phx__dial *d, uint32_t node, int reachab
 PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
 /* The other side of this dial has answered the connection; what it says is still to come. */
 PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
-/* The node left or is forgotten: dial no more. phx__dial_down must come before its index is used again. */
+/* The node left or is forgotten: dial no more. Said without a link before its index is used again. */
 PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
 /* The i-th of the addresses under which a node is dialled, and how it fared; NULL: there are no more. */
 PHX_PRIVATE const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,
@@ -14833,15 +14827,11 @@ size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t l
 
 /* A dial through a firewall that swallows it lasts for seconds, and a site behind one has hundreds of
  * addresses. If these could hold all of max_dials, a node that would answer at once would have to wait for
- * them. So a dial that has had no answer of any kind for longer than an answer takes *lingers*, and at most a
- * quarter of all slots may linger while a target waits: beyond that the oldest gives way, as if timed out.
+ * them. So while a target waits for a slot the oldest of those that have had no answer of any kind for as
+ * long as an answer takes (dial.c) gives way, as if timed out. Whose first SYN is lost has the next round.
  *
  * Firewalls come and go: of them is remembered only which addresses were silent, to be tried last. */
 /* include "dial/slot.h" */
-
-/* Longer than nearly all round trips (RFC 8305, section 8). Whose first SYN is lost has the next round. */
-#define SLOT_LINGER_US (250 * PHX__MS)
-#define SLOT_SHARE 4u
 
 PHX__COLD int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max)
 {
@@ -14879,24 +14869,14 @@ PHX__COLD int phx__dial_slot_is_busy(const struct phx__dial_slots *s, uint64_t k
     return 0;
 }
 
-PHX__COLD uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next)
+PHX__COLD struct phx__dial_slot *phx__dial_slot_silent(const struct phx__dial_slots *s)
 {
-    const struct phx__dial_slot *slot, *oldest = NULL;
-    uint32_t count = 0;
+    struct phx__dial_slot *slot, *oldest = NULL;
 
-    *next = UINT64_MAX;
-    for (slot = s->at; slot < s->at + s->count; slot++) {
-        if (slot->answered_at != 0)
-            continue;
-        if (now - slot->since < SLOT_LINGER_US) {
-            *next = PHX__MIN(slot->since + SLOT_LINGER_US, *next);
-            continue;
-        }
-        count++;
-        if (oldest == NULL || slot->since < oldest->since)
+    for (slot = s->at; slot < s->at + s->count; slot++)
+        if (slot->answered_at == 0 && (oldest == NULL || slot->since < oldest->since))
             oldest = slot;
-    }
-    return count > s->capacity / SLOT_SHARE ? oldest->number : PHX__NONE;
+    return oldest;
 }
 
 /* ======== src/dial/addr.c ======== */
@@ -14971,7 +14951,7 @@ PHX__COLD static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_
 {
     if (c->error != PHX_ESELF && c->met != PHX__DIAL_MET_OTHER)
         return 0;
-    return rest < UINT64_MAX - 1 - c->tried_at ? c->tried_at + rest : UINT64_MAX - 1;
+    return c->tried_at + rest;
 }
 
 unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest, uint64_t now)
@@ -15038,14 +15018,12 @@ PHX__COLD void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_a
         phx__ratelimit_spend(l, phx__ratelimit_key(l, a, 0), &rate_host, now);
 }
 
-PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid)
+PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a)
 {
     phx__ratelimit_clear(l, phx__ratelimit_key(l, a, 1));
-    if (!paid)
-        return;
+    phx__ratelimit_return(l, PHX__RATELIMIT_ALL, &rate_all);
     if (!phx__addr_is_local(a))
         phx__ratelimit_return(l, phx__ratelimit_key(l, a, 0), &rate_host);
-    phx__ratelimit_return(l, PHX__RATELIMIT_ALL, &rate_all);
 }
 
 /* ======== src/dial/start.c ======== */
@@ -15172,16 +15150,13 @@ PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, const struct phx
 }
 
 /* ======== src/dial/target.c ======== */
-/* target.c - the hubs and nodes that may be dialled. A node that may not be is only counted. */
+/* target.c - the hubs and nodes that may be dialled. */
 #ifdef PHX_LINES
 #line 1 "src/dial/target.c"
 #endif
 
-/* A target with one address costs some 130 bytes: its rounds, its timers, how each address fared. The
+/* A target with one address costs some 100 bytes: its rounds, its timer, how each address fared. The
  * addresses of a node are in its card, from where ops.addresses tells them for each dial; a hub has its own.
- * Beyond the full mesh nearly all are never dialled, and of them only is kept that they have addresses. Such
- * a node gets its target when somebody sends to it, when it becomes a pick, or when so many others are gone
- * that all may be dialled. A target that finds no memory then is tried again with the next of these events.
  *
  * Picks come from rendezvous hashing: every node orders all others by a hash of the pair and picks the first
  * few. That needs no talk, stays as it is when others come and go, and differs from node to node. */
@@ -15213,27 +15188,19 @@ PHX__COLD int phx__dial_target_is_pick(const struct phx__dial_targets *ts, uint3
     return target_find_pick(ts, node) < ts->pick_count;
 }
 
-/* Would this node be picked? */
-PHX__COLD static int target_is_good(const struct phx__dial_targets *ts, uint32_t node)
-{
-    if (ts->pick_count < ts->picks_most)
-        return 1;
-    return ts->pick_count > 0 && ts->picks[ts->pick_count - 1].score > target_score(ts, node);
-}
-
-/* Picks this node if it should be; then the worst of the picks may have to go. */
+/* Picks this node if it is better than the worst of the picks, which then may have to go. */
 PHX__COLD static void target_pick(struct phx__dial_targets *ts, uint32_t node)
 {
-    uint64_t score = target_score(ts, node);
-    uint32_t i;
+    struct phx__dial_pick pick = { target_score(ts, node), node };
+    uint32_t i = ts->pick_count;
 
-    if (!target_is_good(ts, node))
+    if (i < ts->picks_most)
+        ts->pick_count++;
+    else if (i == 0 || ts->picks[--i].score <= pick.score)
         return;
-    i = ts->pick_count < ts->picks_most ? ts->pick_count++ : ts->pick_count - 1;
-    for (; i > 0 && ts->picks[i - 1].score > score; i--)
+    for (; i > 0 && ts->picks[i - 1].score > pick.score; i--)
         ts->picks[i] = ts->picks[i - 1];
-    ts->picks[i].score = score;
-    ts->picks[i].node = node;
+    ts->picks[i] = pick;
 }
 
 /* ---- Targets */
@@ -15243,29 +15210,20 @@ static size_t target_size(int hub, uint32_t count)
     return count * (sizeof(struct phx__dial_addr) + (hub ? sizeof(struct phx_address) : 0));
 }
 
-PHX__COLD const struct phx_address *phx__dial_target_place(const struct phx__dial_target *t, uint32_t i)
-{
-    return (const struct phx_address *)(const void *)(t->at + t->count) + i;
-}
-
 PHX__COLD void phx__dial_target_strip(struct phx__dial_targets *ts, struct phx__dial_target *t)
 {
     phx__mem_put(ts->mem, t->at, target_size(t->hub, t->count));
 }
 
-/* One more free target, and its timers, which it keeps. PHX_ENOMEM. */
+/* One more free target, and its timer, which it keeps. PHX_ENOMEM. */
 PHX__COLD static int target_make(struct phx__dial_targets *ts)
 {
-    uint32_t i = ts->count, due, turn;
+    uint32_t i = ts->count, due;
 
     if (phx__mem_grow(ts->mem, &ts->at, &ts->capacity, i + 1, sizeof *ts->at) != 0
         || phx__timer_new(&ts->due, PHX__TIMER_DIAL, i, &due) != 0)
         return PHX_ENOMEM;
-    if (phx__timer_new(&ts->turns, PHX__TIMER_DIAL, i, &turn) != 0) {
-        phx__timer_drop(&ts->due, due);
-        return PHX_ENOMEM;
-    }
-    PHX_ASSERT(due == i && turn == i);
+    PHX_ASSERT(due == i);
     ts->at[i] = (struct phx__dial_target){ .node = PHX__NONE };
     ts->free = ts->count++;
     return 0;
@@ -15311,7 +15269,7 @@ PHX__COLD struct phx__dial_target *phx__dial_target_of(const struct phx__dial_ta
 {
     uint32_t target = phx__dial_target_node(ts, node)->target;
 
-    return target != 0 && target != PHX__DIAL_LATENT ? &ts->at[target - 1] : NULL;
+    return target != 0 ? &ts->at[target - 1] : NULL;
 }
 
 PHX__COLD void phx__dial_target_addresses(const struct phx__dial_targets *ts,
@@ -15323,7 +15281,7 @@ PHX__COLD void phx__dial_target_addresses(const struct phx__dial_targets *ts,
 
     memset(out, 0, PHX__DIAL_ADDRESSES * sizeof *out);
     if (t->hub)
-        memcpy(out, phx__dial_target_place(t, 0), t->count * sizeof *out);
+        memcpy(out, t->at + t->count, t->count * sizeof *out);
     for (uint32_t k = 0; k < n; k++) {
         i = phx__dial_addr_index(t->at, t->count, phx__dial_addr_key(ts->rate, &all[k]));
         if (i != PHX__NONE)
@@ -15344,50 +15302,22 @@ PHX__COLD uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uin
     return count;
 }
 
-PHX__COLD int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const struct phx_address *a,
-                           uint32_t n, uint32_t mesh)
+PHX__COLD struct phx__dial_target *phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node,
+                                                          const struct phx_address *a, uint32_t n)
 {
-    struct phx__dial_node *of = &ts->nodes[node];
-    uint32_t known = ts->known + !of->linked;
+    struct phx__dial_target *t = phx__dial_target_new(ts, node, a, n);
 
-    if (known > mesh && !of->wanted && !target_is_good(ts, node)) {
-        of->target = PHX__DIAL_LATENT;
-        ts->latent++;
-    } else if (phx__dial_target_new(ts, node, a, n) == NULL) {
-        return PHX_ENOMEM;
-    }
-    ts->known = known;
+    if (t == NULL)
+        return NULL;
+    t->fresh = 2;
+    ts->known += !ts->nodes[node].linked;
     target_pick(ts, node);
-    return 0;
+    return t;
 }
 
 PHX__COLD int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh)
 {
     return (phx__dial_target_node(ts, node)->reachable ? ts->reachable : ts->known) <= mesh;
-}
-
-PHX__COLD struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
-{
-    struct phx_address all[PHX__DIAL_ADDRESSES], a[PHX__DIAL_ADDRESSES];
-    struct phx__dial_target *t = phx__dial_target_of(ts, node);
-    uint32_t n;
-
-    if (phx__dial_target_node(ts, node)->target != PHX__DIAL_LATENT)
-        return t;
-    n = phx__dial_addr_order(all, ts->addresses(ts->ctx, node, all), a);
-    if (n > 0 && (t = phx__dial_target_new(ts, node, a, n)) != NULL)
-        ts->latent--;
-    return t;
-}
-
-PHX__COLD int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
-{
-    uint32_t node, before = ts->latent;
-
-    for (node = 0; ts->latent > 0 && node < ts->node_capacity; node++)
-        if (ts->nodes[node].target == PHX__DIAL_LATENT && phx__dial_target_in_mesh(ts, node, mesh))
-            (void)phx__dial_target_wake(ts, node);
-    return ts->latent < before;
 }
 
 PHX__COLD void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t)
@@ -15397,20 +15327,16 @@ PHX__COLD void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__d
     ts->free = (uint32_t)(t - ts->at);
 }
 
-PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts,
+                                                         struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = phx__dial_target_of(ts, node);
-    uint32_t pick = target_find_pick(ts, node);
+    uint32_t node = t->node, pick = target_find_pick(ts, node);
+    struct phx__dial_node *n = &ts->nodes[node];
 
-    ts->nodes[node].target = 0;
-    ts->known -= !ts->nodes[node].linked;
-    ts->reachable -= ts->nodes[node].reachable;
-    ts->nodes[node].reachable = ts->nodes[node].strayed = 0;
-    if (t == NULL) {
-        ts->latent--;
-    } else {
-        phx__dial_target_free(ts, t);
-    }
+    phx__dial_target_free(ts, t);
+    ts->known -= !n->linked;
+    ts->reachable -= n->reachable;
+    n->target = n->reachable = n->strayed = 0;
     if (pick == ts->pick_count)
         return NULL;
     for (ts->pick_count--; pick < ts->pick_count; pick++)
@@ -15419,7 +15345,7 @@ PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_target
     for (node = 0; node < ts->node_capacity; node++)
         if (ts->nodes[node].target != 0 && !phx__dial_target_is_pick(ts, node))
             target_pick(ts, node);
-    return pick < ts->pick_count ? phx__dial_target_wake(ts, ts->picks[pick].node) : NULL;
+    return pick < ts->pick_count ? phx__dial_target_of(ts, ts->picks[pick].node) : NULL;
 }
 
 /* ======== src/dial/dial.c ======== */
@@ -15485,7 +15411,8 @@ PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_target
 #define DIAL_COURTESY_JITTER_US (250 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds: not all dial in the same one. */
 #define DIAL_FRESH_JITTER_US (20 * PHX__MS)
-/* "We have a link already": then it shows up here in far less than this. */
+/* "We have a link already": then it shows up here in far less than this, or the peer will soon notice that it
+ * is dead. */
 #define DIAL_DUPLICATE_US PHX__SECOND
 /* A link that lasted less than this has not proved that the next one will last. */
 #define DIAL_STEADY_US PHX__SECOND
@@ -15509,12 +15436,6 @@ enum dial_verdict {
 PHX__COLD static uint64_t dial_between(struct phx__dial *d, uint64_t low, uint64_t high)
 {
     return high <= low ? low : low + phx__rnd_below(d->rnd, high - low + 1);
-}
-
-/* For how long a link lasted. Ticks come round after 50 days: such a link is taken for a short one. */
-PHX__COLD static uint32_t dial_tick(uint64_t us)
-{
-    return (uint32_t)(us >> 10);
 }
 
 static const struct phx__dial_node *dial_node(const struct phx__dial *d, uint32_t node)
@@ -15555,19 +15476,25 @@ static uint32_t dial_index(const struct phx__dial *d, const struct phx__dial_tar
 /* When the next step of a target is due; 0: it was, and waits for its turn. */
 PHX__COLD static uint64_t dial_due_at(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    int waits = phx__timer_at(&d->targets.turns, dial_index(d, t)) != UINT64_MAX;
-
-    return waits ? 0 : phx__timer_at(&d->targets.due, dial_index(d, t));
+    return t->ticket != 0 ? 0 : phx__timer_at(&d->targets.due, dial_index(d, t));
 }
 
-PHX__COLD static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint64_t at)
+/* Ends its wait for its turn. */
+PHX__COLD static void dial_end_wait(struct phx__dial *d, struct phx__dial_target *t)
 {
+    d->waiting -= t->ticket != 0;
+    t->ticket = 0;
+}
+
+PHX__COLD static void dial_set(struct phx__dial *d, struct phx__dial_target *t, uint64_t at)
+{
+    dial_end_wait(d, t);
     phx__timer_set(&d->targets.due, dial_index(d, t), at);
     dial_wake(d, at);
 }
 
 /* Sooner than planned, never later. */
-PHX__COLD static void dial_set_sooner(struct phx__dial *d, const struct phx__dial_target *t, uint64_t at)
+PHX__COLD static void dial_set_sooner(struct phx__dial *d, struct phx__dial_target *t, uint64_t at)
 {
     if (at < dial_due_at(d, t))
         dial_set(d, t, at);
@@ -15587,22 +15514,29 @@ PHX__COLD static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__d
 /* The wait for what most probably fails again. */
 PHX__COLD static uint64_t dial_slow(const struct phx__dial *d)
 {
-    uint64_t most = d->limits.retry_max_us;
-
-    return most <= UINT64_MAX / DIAL_DEAD_FACTOR ? most * DIAL_DEAD_FACTOR : most;
+    return d->limits.retry_max_us * DIAL_DEAD_FACTOR;
 }
 
-/* The wait after this many failures: not below half of retry_min, which would be no wait at all. */
-PHX__COLD static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
+/* The wait after one more failure: not below half of retry_min, which would be no wait at all. */
+PHX__COLD static uint64_t dial_backoff(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint64_t low = d->limits.retry_min_us / 2, high = d->limits.retry_max_us;
-    uint32_t shift = failures < 63 ? failures : 63;
+    uint32_t shift = PHX__MIN(t->failures, 63u);
 
-    if (!hub && failures >= DIAL_DEAD_ROUNDS)
+    if (!t->hub && t->failures >= DIAL_DEAD_ROUNDS)
         high = dial_slow(d);
+    if (!t->hub && dial_node(d, t->node)->reachable)
+        high = PHX__MIN(high, DIAL_RELAYED_US);
     if (d->limits.retry_min_us <= high >> shift)
         high = d->limits.retry_min_us << shift;
-    return dial_between(d, low < high ? low : high, high);
+    t->failures++;
+    return dial_between(d, PHX__MIN(low, high), high);
+}
+
+/* The wait for what will hardly work soon, and not for all at the same moment. */
+PHX__COLD static uint64_t dial_long(struct phx__dial *d)
+{
+    return dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us);
 }
 
 /* ---- Dials */
@@ -15648,7 +15582,7 @@ PHX__COLD static void dial_abandon_all(struct phx__dial *d, struct phx__dial_tar
 PHX__COLD static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
     phx__timer_stop(&d->targets.due, dial_index(d, t));
-    phx__timer_stop(&d->targets.turns, dial_index(d, t));
+    dial_end_wait(d, t);
     t->round = t->untried = 0;
     dial_abandon_all(d, t);
 }
@@ -15656,16 +15590,12 @@ PHX__COLD static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 /* The next round begins after this delay, or not at all. */
 PHX__COLD static void dial_plan(struct phx__dial *d, struct phx__dial_target *t, uint64_t delay)
 {
-    uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d)), at;
+    uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d));
 
-    phx__timer_stop(&d->targets.turns, dial_index(d, t));
-    if (!dial_may_dial(d, t)) {
+    if (dial_may_dial(d, t))
+        dial_set(d, t, PHX__MAX(*d->now + delay, first));
+    else
         dial_rest(d, t);
-        return;
-    }
-    /* UINT64_MAX would stop the timer. */
-    at = delay < UINT64_MAX - 1 - *d->now ? *d->now + delay : UINT64_MAX - 1;
-    dial_set(d, t, at > first ? at : first);
 }
 
 /* Plans the round of a target that has nothing planned. */
@@ -15687,36 +15617,20 @@ PHX__COLD static void dial_hasten(struct phx__dial *d, struct phx__dial_target *
 /* What failed may work now. */
 PHX__COLD static void dial_forgive(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
 {
-    t->failures = t->duplicates = 0;
+    t->failures = 0;
     for (uint32_t i = 0; i < t->count; i++)
         if (t->at[i].met == PHX__DIAL_MET_OTHER)
             t->at[i].met = PHX__DIAL_MET_NOBODY;
     dial_hasten(d, t, jitter);
 }
 
-/* Doubles as well: perhaps the peer has not noticed yet that its link with us is dead. */
-PHX__COLD static uint64_t dial_after_duplicates(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static uint64_t dial_after_round(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint64_t delay = DIAL_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
-
-    t->duplicates = (uint16_t)(t->duplicates + (t->duplicates < UINT16_MAX));
-    return PHX__MIN(delay, PHX__MAX(d->limits.retry_max_us, DIAL_DUPLICATE_US));
-}
-
-PHX__COLD static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target *t)
-{
-    uint64_t delay;
-
-    if (t->verdict == DIAL_BARRED) {
-        delay = dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us);
-    } else {
-        delay = dial_backoff(d, t->hub, t->failures);
-        if (!t->hub && dial_node(d, t->node)->reachable && delay > DIAL_RELAYED_US)
-            delay = dial_between(d, DIAL_RELAYED_US / 2, DIAL_RELAYED_US);
+    switch (t->verdict) {
+    case DIAL_DUPLICATE: return DIAL_DUPLICATE_US;
+    case DIAL_BARRED: t->failures++; return dial_long(d);
+    default: return dial_backoff(d, t);
     }
-    t->failures = (uint16_t)(t->failures + (t->failures < UINT16_MAX));
-    t->duplicates = 0;
-    return delay;
 }
 
 /* Perhaps nobody is left who answers: the host may be asked for hubs, unless it was just now. */
@@ -15732,7 +15646,7 @@ PHX__COLD static void dial_settle(struct phx__dial *d, struct phx__dial_target *
     if (!t->round || t->untried != 0 || t->open > 0)
         return;
     t->round = 0;
-    dial_plan(d, t, t->verdict == DIAL_DUPLICATE ? dial_after_duplicates(d, t) : dial_after_failures(d, t));
+    dial_plan(d, t, dial_after_round(d, t));
     dial_look_for_hubs(d);
 }
 
@@ -15864,13 +15778,17 @@ PHX__COLD static void dial_advance(struct phx__dial *d, struct phx__dial_target 
 /* A target waits: is there a slot, or does one give way? */
 PHX__COLD static int dial_has_room(struct phx__dial *d)
 {
+    struct phx__dial_slot *silent;
     struct phx__dial_target *t;
     uint32_t i;
 
     if (d->slots.count < d->slots.capacity)
         return 1;
-    if ((t = dial_find(d, phx__dial_slot_gives_way(&d->slots, *d->now, &d->room_at), &i)) == NULL)
+    silent = phx__dial_slot_silent(&d->slots);
+    d->room_at = silent != NULL ? silent->since + DIAL_STAGGER_US : UINT64_MAX;
+    if (d->room_at > *d->now)
         return 0;
+    t = dial_find(d, silent->number, &i);
     dial_abandon(d, t, i);
     dial_note(d, t, i, PHX_ETIMEDOUT);
     dial_go_on(d, t);
@@ -15895,29 +15813,52 @@ PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx
 /* When the pace lets the next one of those that can wait be dialled; UINT64_MAX: when a dial has ended. */
 PHX__COLD static uint64_t dial_turn_at(struct phx__dial *d)
 {
-    if (phx__timer_next(&d->targets.turns) == UINT64_MAX)
+    if (d->waiting == 0)
         return UINT64_MAX;
     if (!dial_is_paced(d))
         return *d->now;
     return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
 }
 
-/* One that can wait is due. Those to whom somebody sends come first. */
+/* The first of the queue can wait. */
 PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint64_t turn = dial_turn_at(d), courtesy = dial_courtesy(d, t);
 
-    if (turn > *d->now && turn != UINT64_MAX && courtesy > 0)
+    if (turn > *d->now && turn != UINT64_MAX && courtesy > 0) {
         dial_plan(d, t, courtesy); /* our own turns are late, so are the other side's */
-    else
-        phx__timer_set(&d->targets.turns, dial_index(d, t), dial_node(d, t->node)->wanted ? 0 : *d->now);
+        return;
+    }
+    t->ticket = ++d->ticket;
+    phx__timer_stop(&d->targets.due, dial_index(d, t));
+    d->waiting++;
+}
+
+/* Of two that wait those to whom somebody sends come first, then the lower ticket. */
+PHX__COLD static int dial_is_before(const struct phx__dial *d, const struct phx__dial_target *a,
+                                    const struct phx__dial_target *b)
+{
+    int a_wanted = dial_node(d, a->node)->wanted, b_wanted = dial_node(d, b->node)->wanted;
+
+    return a_wanted != b_wanted ? a_wanted : a->ticket < b->ticket;
+}
+
+/* Whose turn is next. A look at all for each dial, nothing beside a dial. */
+PHX__COLD static struct phx__dial_target *dial_next_turn(const struct phx__dial *d)
+{
+    struct phx__dial_target *t, *next = NULL;
+
+    for (t = d->targets.at; t < d->targets.at + d->targets.count; t++)
+        if (t->ticket != 0 && (next == NULL || dial_is_before(d, t, next)))
+            next = t;
+    return next;
 }
 
 /* While some wait for their turn those that are due soon are looked at together: else each of hundreds of
  * targets wakes the node for itself, again and again, and in a crowd that costs more than all links do. */
 PHX__COLD static uint64_t dial_slack(const struct phx__dial *d)
 {
-    return phx__timer_next(&d->targets.turns) != UINT64_MAX ? DIAL_COURTESY_JITTER_US : 0;
+    return d->waiting > 0 ? DIAL_COURTESY_JITTER_US : 0;
 }
 
 /* Takes the next target out of the queue that may be dialled now, or NULL. */
@@ -15928,19 +15869,20 @@ PHX__COLD static struct phx__dial_target *dial_take(struct phx__dial *d)
 
     while (phx__timer_next(&ts->due) <= *d->now + dial_slack(d)) {
         t = &ts->at[ts->due.heap[0]];
-        if (!dial_is_at_ease(d, t) && phx__timer_next(&ts->due) > *d->now)
-            break;
-        if (!dial_is_at_ease(d, t) && !dial_has_room(d))
-            return NULL;
-        phx__timer_stop(&ts->due, dial_index(d, t));
-        if (!dial_is_at_ease(d, t))
+        if (!dial_is_at_ease(d, t)) {
+            if (phx__timer_next(&ts->due) > *d->now)
+                break;
+            if (!dial_has_room(d))
+                return NULL;
+            phx__timer_stop(&ts->due, dial_index(d, t));
             return t;
+        }
         dial_take_turn(d, t);
     }
     if (dial_turn_at(d) > *d->now || !dial_has_room(d))
         return NULL;
-    t = &ts->at[ts->turns.heap[0]];
-    phx__timer_stop(&ts->turns, dial_index(d, t));
+    t = dial_next_turn(d);
+    dial_end_wait(d, t);
     return t;
 }
 
@@ -15980,27 +15922,26 @@ PHX__COLD static int dial_renew(struct phx__dial *d, struct phx__dial_target *t,
 {
     int some = dial_replace(d, t, a, n);
 
-    if (some > 0) /* new addresses, new hope */
-        dial_forgive(d, t, DIAL_FRESH_JITTER_US);
-    if (some > 0 && t->round)
-        dial_set_sooner(d, t, *d->now + dial_between(d, 0, DIAL_FRESH_JITTER_US));
-    if (some == 0)
+    if (some < 0)
+        return some;
+    if (some == 0) {
         dial_settle(d, t); /* perhaps only what is gone now was still open */
-    return PHX__MIN(some, 0);
+        return 0;
+    }
+    dial_forgive(d, t, DIAL_FRESH_JITTER_US); /* new addresses, new hope */
+    if (t->round)
+        dial_set_sooner(d, t, *d->now + dial_between(d, 0, DIAL_FRESH_JITTER_US));
+    return 0;
 }
 
 /* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
 PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t n)
 {
-    struct phx__dial_targets *ts = &d->targets;
-    struct phx__dial_target *t;
+    struct phx__dial_target *t = phx__dial_target_learn(&d->targets, node, a, n);
 
-    if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
+    if (t == NULL)
         return PHX_ENOMEM;
     phx__dial_start_news(&d->start, *d->now);
-    if ((t = phx__dial_target_of(ts, node)) == NULL)
-        return 0;
-    t->fresh = 2;
     dial_plan(d, t, dial_courtesy(d, t));
     return 0;
 }
@@ -16010,11 +15951,10 @@ PHX__COLD static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
 
-    if (dial_node(d, node)->target == 0)
+    if (t == NULL)
         return;
-    if (t != NULL)
-        dial_rest(d, t);
-    if ((t = phx__dial_target_drop(&d->targets, node)) != NULL)
+    dial_rest(d, t);
+    if ((t = phx__dial_target_drop(&d->targets, t)) != NULL)
         dial_plan_idle(d, t);
 }
 
@@ -16030,11 +15970,7 @@ PHX__COLD static void dial_bound(struct phx__dial *d)
     int free = d->held & ~held;
 
     d->held = held;
-    /* Without memory for some they are looked for again. */
-    if ((free == 0 && d->targets.known > mesh)
-        || (!phx__dial_target_wake_all(&d->targets, mesh) && free == 0))
-        return;
-    for (uint32_t i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; free != 0 && i < d->targets.count; i++)
         if (d->targets.at[i].at != NULL)
             dial_plan_idle(d, &d->targets.at[i]);
 }
@@ -16051,7 +15987,6 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
                                              .ctx = ops->ctx, .addresses = ops->addresses,
                                              .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
     phx__timer_init(&d->targets.due, mem);
-    phx__timer_init(&d->targets.turns, mem);
     phx__dial_start_init(&d->start);
     if (phx__timer_new(timers, PHX__TIMER_DIAL, 0, &d->timer) != 0
         || phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
@@ -16088,7 +16023,6 @@ PHX__COLD void phx__dial_free(struct phx__dial *d)
     for (uint32_t i = 0; i < ts->count; i++)
         phx__dial_target_strip(ts, &ts->at[i]);
     phx__timer_free(&ts->due);
-    phx__timer_free(&ts->turns);
     phx__mem_put(ts->mem, ts->at, ts->capacity * sizeof *ts->at);
     phx__mem_put(ts->mem, ts->nodes, ts->node_capacity * sizeof *ts->nodes);
     phx__mem_put(ts->mem, d->slots.at, d->slots.capacity * sizeof *d->slots.at);
@@ -16157,16 +16091,13 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
         return PHX_ENOMEM;
     if (n == 0)
         dial_drop_addrs(d, node);
-    else if (d->targets.nodes[node].target == 0)
+    else if (t == NULL)
         err = dial_learn(d, node, order, n);
-    else if (t != NULL && !phx__dial_addr_is_same(&d->rate, t->at, t->count, order, n))
+    else if (!phx__dial_addr_is_same(&d->rate, t->at, t->count, order, n))
         err = dial_renew(d, t, order, n);
-    if (err != 0)
-        return err;
-    if (dial_node(d, node)->linked)
-        d->targets.nodes[node].linked = 1;
-    dial_bound(d);
-    return 0;
+    if (err == 0)
+        dial_bound(d);
+    return err;
 }
 
 /* A dial has led to a link with node. error: it is not taken note of. */
@@ -16178,10 +16109,11 @@ PHX__COLD static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node
 
     if (t == NULL)
         return;
-    if (error == 0) { /* whoever answers there is that hub now */
-        phx__dial_meet(d, slot, node);
+    if (error == 0)
+        phx__dial_meet(d, slot, node); /* whoever answers there is that hub now */
+    if (error == 0 && !t->hub) {
         phx__dial_target_addresses(&d->targets, t, a);
-        phx__dial_rate_return(&d->rate, &a[i], !t->hub);
+        phx__dial_rate_return(&d->rate, &a[i]);
     }
     phx__dial_start_learn(&d->start, phx__dial_slot_find(&d->slots, slot), d->targets.known,
                           d->slots.capacity, *d->now);
@@ -16204,23 +16136,27 @@ PHX__COLD int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
     n = &d->targets.nodes[node];
     d->links += !n->linked;
     d->targets.known += !n->linked && n->target == 0;
-    n->linked = (uint8_t)(n->linked ? n->linked : 1);
+    n->linked = 1;
     n->wanted = 0;
-    n->up_at = dial_tick(*d->now);
-    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    n->up_at = *d->now;
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;)
         dial_rest(d, all[count]);
-        all[count]->failures = all[count]->duplicates = 0;
-    }
     dial_bound(d);
     return 0;
 }
 
-/* The index of a node that is forgotten may soon mean another one. */
-PHX__COLD static void dial_unmeet(struct phx__dial *d, uint32_t node)
+/* The wait after a link. One that comes and goes at once backs off like one that does not come. */
+PHX__COLD static uint64_t dial_after_link(struct phx__dial *d, struct phx__dial_target *t, int steady,
+                                          int rests)
 {
-    for (uint32_t i = 0; i < d->targets.hub_count; i++)
-        if (d->targets.at[d->targets.hubs[i]].node == node)
-            d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
+    if (rests) {
+        t->failures = DIAL_DEAD_ROUNDS;
+        return dial_long(d);
+    }
+    if (!steady)
+        return dial_backoff(d, t);
+    t->failures = 0;
+    return dial_between(d, 0, d->limits.retry_min_us);
 }
 
 PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node, int rests)
@@ -16228,27 +16164,19 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node, int rests)
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
     uint64_t delay;
-    int has_left;
+    int steady;
 
     if (!dial_node(d, node)->linked)
         return;
     n = &d->targets.nodes[node];
-    has_left = n->linked == 2;
     n->linked = 0;
     d->links--;
     d->targets.known -= n->target == 0;
-    n->flaps = dial_tick(*d->now) - n->up_at >= dial_tick(DIAL_STEADY_US)
-                   ? 0 : (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
+    steady = *d->now - n->up_at >= DIAL_STEADY_US;
     for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
-        /* A link that comes and goes at once backs off like one that does not come. */
-        delay = rests           ? dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us)
-                : n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
-                                : dial_backoff(d, 1, n->flaps - 1u);
-        all[count]->failures = rests ? DIAL_DEAD_ROUNDS : all[count]->failures;
+        delay = dial_after_link(d, all[count], steady, rests);
         dial_plan(d, all[count], delay + dial_courtesy(d, all[count]));
     }
-    if (has_left)
-        dial_unmeet(d, node);
     dial_look_for_hubs(d);
     dial_bound(d);
 }
@@ -16298,30 +16226,23 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
     if (node == PHX__SELF || dial_node(d, node)->linked || phx__dial_target_reserve(&d->targets, node) != 0
         || d->targets.nodes[node].wanted)
         return;
-    if ((t = phx__dial_target_wake(&d->targets, node)) == NULL && d->targets.nodes[node].target != 0)
-        return;
     d->targets.nodes[node].wanted = 1;
-    if (t == NULL)
+    if ((t = phx__dial_target_of(&d->targets, node)) == NULL)
         return;
-    if (dial_due_at(d, t) == 0) /* it need not wait for the others any more */
-        phx__timer_set(&d->targets.turns, dial_index(d, t), 0);
     dial_hasten(d, t, d->limits.retry_min_us);
 }
 
 PHX__COLD void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 {
-    struct phx__dial_target *t;
+    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
 
-    if (dial_node(d, node)->target == 0 || dial_node(d, node)->reachable == reachable)
+    if (t == NULL || dial_node(d, node)->reachable == reachable)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
     d->targets.nodes[node].strayed |= !reachable;
     d->targets.reachable += reachable ? 1u : UINT32_MAX;
     dial_bound(d);
-    t = reachable && phx__dial_target_in_mesh(&d->targets, node, d->limits.max_links)
-            ? phx__dial_target_wake(&d->targets, node)
-            : phx__dial_target_of(&d->targets, node);
-    if (dial_node(d, node)->linked || t == NULL)
+    if (dial_node(d, node)->linked)
         return;
     if (reachable)
         dial_forgive(d, t, d->limits.retry_min_us);
@@ -16346,36 +16267,39 @@ PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot)
 
 PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
 {
-    struct phx__dial_node *n;
+    struct phx__dial_targets *ts = &d->targets;
 
-    if (!dial_node(d, node)->linked)
-        dial_unmeet(d, node);
-    if (node >= d->targets.node_capacity)
+    /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
+    for (uint32_t i = 0; i < ts->hub_count && !dial_node(d, node)->linked; i++)
+        if (ts->at[ts->hubs[i]].node == node)
+            ts->at[ts->hubs[i]].node = PHX__NONE;
+    if (node >= ts->node_capacity)
         return;
     dial_drop_addrs(d, node);
-    n = &d->targets.nodes[node];
-    n->wanted = n->flaps = 0;
-    /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
-    n->linked = (uint8_t)(n->linked ? 2 : 0);
+    ts->nodes[node].wanted = 0;
     dial_bound(d);
+}
+
+/* Address i of a target, and how it fared; NULL: it has not so many. */
+PHX__COLD static const struct phx__dial_addr *dial_look_at(const struct phx__dial *d,
+                                                           const struct phx__dial_target *t, uint32_t i,
+                                                           struct phx_address *to)
+{
+    struct phx_address a[PHX__DIAL_ADDRESSES];
+
+    if (i >= t->count)
+        return NULL;
+    phx__dial_target_addresses(&d->targets, t, a);
+    *to = a[i];
+    return &t->at[i];
 }
 
 PHX__COLD const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,
                                                       struct phx_address *to)
 {
-    static const struct phx__dial_addr untried = { .slot = PHX__NONE };
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-    struct phx_address a[PHX__DIAL_ADDRESSES];
 
-    if (phx__dial_target_list(&d->targets, node, all) > 0) {
-        phx__dial_target_addresses(&d->targets, all[0], a);
-        *to = a[PHX__MIN(i, PHX__DIAL_ADDRESSES - 1)];
-        return i < all[0]->count ? &all[0]->at[i] : NULL;
-    }
-    if (dial_node(d, node)->target == 0 || i >= d->ops.addresses(d->ops.ctx, node, a))
-        return NULL;
-    *to = a[i];
-    return &untried;
+    return phx__dial_target_list(&d->targets, node, all) > 0 ? dial_look_at(d, all[0], i, to) : NULL;
 }
 
 PHX__COLD const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial *d, uint32_t hub, uint32_t i,
@@ -16383,12 +16307,11 @@ PHX__COLD const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial
 {
     const struct phx__dial_target *t;
 
-    if (hub >= d->targets.hub_count || i >= d->targets.at[d->targets.hubs[hub]].count)
+    if (hub >= d->targets.hub_count)
         return NULL;
     t = &d->targets.at[d->targets.hubs[hub]];
-    *to = *phx__dial_target_place(t, i);
     *node = t->node;
-    return &t->at[i];
+    return dial_look_at(d, t, i, to);
 }
 
 PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
@@ -16403,8 +16326,7 @@ PHX__COLD void phx__dial_stop(struct phx__dial *d)
 {
     d->stopped = 1;
     for (uint32_t i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].at != NULL)
-            dial_rest(d, &d->targets.at[i]);
+        dial_rest(d, &d->targets.at[i]);
 }
 
 PHX__COLD void phx__dial_due(struct phx__dial *d)
@@ -22840,7 +22762,7 @@ PHX__COLD static void frames_summary(phx *p, uint32_t nbr, int reply)
 
 static int frames_starting(phx *p)
 {
-    return phx__timer_next(&p->dial.targets.turns) != UINT64_MAX;
+    return p->dial.waiting > 0;
 }
 
 void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)

@@ -66,7 +66,7 @@ PHX__COLD static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_
 {
     if (c->error != PHX_ESELF && c->met != PHX__DIAL_MET_OTHER)
         return 0;
-    return rest < UINT64_MAX - 1 - c->tried_at ? c->tried_at + rest : UINT64_MAX - 1;
+    return c->tried_at + rest;
 }
 
 unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest, uint64_t now)

@@ -45,7 +45,7 @@ PHX_PRIVATE uint64_t phx__dial_rate_wait(const struct phx__ratelimit *l, const s
                                          uint64_t now);
 /* One dial of this address. */
 PHX_PRIVATE void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_address *a, uint64_t now);
-/* A node lives at this address: what was spent on it does not count. paid: the dial itself was spent. */
-PHX_PRIVATE void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid);
+/* A node lives at this address: what was spent on it does not count, nor does this dial anywhere. */
+PHX_PRIVATE void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a);
 
 #endif

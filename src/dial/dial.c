@@ -57,7 +57,8 @@
 #define DIAL_COURTESY_JITTER_US (250 * PHX__MS)
 /* A card with new addresses reaches everybody within milliseconds: not all dial in the same one. */
 #define DIAL_FRESH_JITTER_US (20 * PHX__MS)
-/* "We have a link already": then it shows up here in far less than this. */
+/* "We have a link already": then it shows up here in far less than this, or the peer will soon notice that it
+ * is dead. */
 #define DIAL_DUPLICATE_US PHX__SECOND
 /* A link that lasted less than this has not proved that the next one will last. */
 #define DIAL_STEADY_US PHX__SECOND
@@ -81,12 +82,6 @@ enum dial_verdict {
 PHX__COLD static uint64_t dial_between(struct phx__dial *d, uint64_t low, uint64_t high)
 {
     return high <= low ? low : low + phx__rnd_below(d->rnd, high - low + 1);
-}
-
-/* For how long a link lasted. Ticks come round after 50 days: such a link is taken for a short one. */
-PHX__COLD static uint32_t dial_tick(uint64_t us)
-{
-    return (uint32_t)(us >> 10);
 }
 
 static const struct phx__dial_node *dial_node(const struct phx__dial *d, uint32_t node)
@@ -127,19 +122,25 @@ static uint32_t dial_index(const struct phx__dial *d, const struct phx__dial_tar
 /* When the next step of a target is due; 0: it was, and waits for its turn. */
 PHX__COLD static uint64_t dial_due_at(const struct phx__dial *d, const struct phx__dial_target *t)
 {
-    int waits = phx__timer_at(&d->targets.turns, dial_index(d, t)) != UINT64_MAX;
-
-    return waits ? 0 : phx__timer_at(&d->targets.due, dial_index(d, t));
+    return t->ticket != 0 ? 0 : phx__timer_at(&d->targets.due, dial_index(d, t));
 }
 
-PHX__COLD static void dial_set(struct phx__dial *d, const struct phx__dial_target *t, uint64_t at)
+/* Ends its wait for its turn. */
+PHX__COLD static void dial_end_wait(struct phx__dial *d, struct phx__dial_target *t)
 {
+    d->waiting -= t->ticket != 0;
+    t->ticket = 0;
+}
+
+PHX__COLD static void dial_set(struct phx__dial *d, struct phx__dial_target *t, uint64_t at)
+{
+    dial_end_wait(d, t);
     phx__timer_set(&d->targets.due, dial_index(d, t), at);
     dial_wake(d, at);
 }
 
 /* Sooner than planned, never later. */
-PHX__COLD static void dial_set_sooner(struct phx__dial *d, const struct phx__dial_target *t, uint64_t at)
+PHX__COLD static void dial_set_sooner(struct phx__dial *d, struct phx__dial_target *t, uint64_t at)
 {
     if (at < dial_due_at(d, t))
         dial_set(d, t, at);
@@ -159,22 +160,29 @@ PHX__COLD static uint64_t dial_courtesy(struct phx__dial *d, const struct phx__d
 /* The wait for what most probably fails again. */
 PHX__COLD static uint64_t dial_slow(const struct phx__dial *d)
 {
-    uint64_t most = d->limits.retry_max_us;
-
-    return most <= UINT64_MAX / DIAL_DEAD_FACTOR ? most * DIAL_DEAD_FACTOR : most;
+    return d->limits.retry_max_us * DIAL_DEAD_FACTOR;
 }
 
-/* The wait after this many failures: not below half of retry_min, which would be no wait at all. */
-PHX__COLD static uint64_t dial_backoff(struct phx__dial *d, int hub, uint32_t failures)
+/* The wait after one more failure: not below half of retry_min, which would be no wait at all. */
+PHX__COLD static uint64_t dial_backoff(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint64_t low = d->limits.retry_min_us / 2, high = d->limits.retry_max_us;
-    uint32_t shift = failures < 63 ? failures : 63;
+    uint32_t shift = PHX__MIN(t->failures, 63u);
 
-    if (!hub && failures >= DIAL_DEAD_ROUNDS)
+    if (!t->hub && t->failures >= DIAL_DEAD_ROUNDS)
         high = dial_slow(d);
+    if (!t->hub && dial_node(d, t->node)->reachable)
+        high = PHX__MIN(high, DIAL_RELAYED_US);
     if (d->limits.retry_min_us <= high >> shift)
         high = d->limits.retry_min_us << shift;
-    return dial_between(d, low < high ? low : high, high);
+    t->failures++;
+    return dial_between(d, PHX__MIN(low, high), high);
+}
+
+/* The wait for what will hardly work soon, and not for all at the same moment. */
+PHX__COLD static uint64_t dial_long(struct phx__dial *d)
+{
+    return dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us);
 }
 
 /* ---- Dials */
@@ -220,7 +228,7 @@ PHX__COLD static void dial_abandon_all(struct phx__dial *d, struct phx__dial_tar
 PHX__COLD static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
     phx__timer_stop(&d->targets.due, dial_index(d, t));
-    phx__timer_stop(&d->targets.turns, dial_index(d, t));
+    dial_end_wait(d, t);
     t->round = t->untried = 0;
     dial_abandon_all(d, t);
 }
@@ -228,16 +236,12 @@ PHX__COLD static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 /* The next round begins after this delay, or not at all. */
 PHX__COLD static void dial_plan(struct phx__dial *d, struct phx__dial_target *t, uint64_t delay)
 {
-    uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d)), at;
+    uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d));
 
-    phx__timer_stop(&d->targets.turns, dial_index(d, t));
-    if (!dial_may_dial(d, t)) {
+    if (dial_may_dial(d, t))
+        dial_set(d, t, PHX__MAX(*d->now + delay, first));
+    else
         dial_rest(d, t);
-        return;
-    }
-    /* UINT64_MAX would stop the timer. */
-    at = delay < UINT64_MAX - 1 - *d->now ? *d->now + delay : UINT64_MAX - 1;
-    dial_set(d, t, at > first ? at : first);
 }
 
 /* Plans the round of a target that has nothing planned. */
@@ -259,36 +263,20 @@ PHX__COLD static void dial_hasten(struct phx__dial *d, struct phx__dial_target *
 /* What failed may work now. */
 PHX__COLD static void dial_forgive(struct phx__dial *d, struct phx__dial_target *t, uint64_t jitter)
 {
-    t->failures = t->duplicates = 0;
+    t->failures = 0;
     for (uint32_t i = 0; i < t->count; i++)
         if (t->at[i].met == PHX__DIAL_MET_OTHER)
             t->at[i].met = PHX__DIAL_MET_NOBODY;
     dial_hasten(d, t, jitter);
 }
 
-/* Doubles as well: perhaps the peer has not noticed yet that its link with us is dead. */
-PHX__COLD static uint64_t dial_after_duplicates(struct phx__dial *d, struct phx__dial_target *t)
+PHX__COLD static uint64_t dial_after_round(struct phx__dial *d, struct phx__dial_target *t)
 {
-    uint64_t delay = DIAL_DUPLICATE_US << (t->duplicates < 16 ? t->duplicates : 16);
-
-    t->duplicates = (uint16_t)(t->duplicates + (t->duplicates < UINT16_MAX));
-    return PHX__MIN(delay, PHX__MAX(d->limits.retry_max_us, DIAL_DUPLICATE_US));
-}
-
-PHX__COLD static uint64_t dial_after_failures(struct phx__dial *d, struct phx__dial_target *t)
-{
-    uint64_t delay;
-
-    if (t->verdict == DIAL_BARRED) {
-        delay = dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us);
-    } else {
-        delay = dial_backoff(d, t->hub, t->failures);
-        if (!t->hub && dial_node(d, t->node)->reachable && delay > DIAL_RELAYED_US)
-            delay = dial_between(d, DIAL_RELAYED_US / 2, DIAL_RELAYED_US);
+    switch (t->verdict) {
+    case DIAL_DUPLICATE: return DIAL_DUPLICATE_US;
+    case DIAL_BARRED: t->failures++; return dial_long(d);
+    default: return dial_backoff(d, t);
     }
-    t->failures = (uint16_t)(t->failures + (t->failures < UINT16_MAX));
-    t->duplicates = 0;
-    return delay;
 }
 
 /* Perhaps nobody is left who answers: the host may be asked for hubs, unless it was just now. */
@@ -304,7 +292,7 @@ PHX__COLD static void dial_settle(struct phx__dial *d, struct phx__dial_target *
     if (!t->round || t->untried != 0 || t->open > 0)
         return;
     t->round = 0;
-    dial_plan(d, t, t->verdict == DIAL_DUPLICATE ? dial_after_duplicates(d, t) : dial_after_failures(d, t));
+    dial_plan(d, t, dial_after_round(d, t));
     dial_look_for_hubs(d);
 }
 
@@ -436,13 +424,17 @@ PHX__COLD static void dial_advance(struct phx__dial *d, struct phx__dial_target 
 /* A target waits: is there a slot, or does one give way? */
 PHX__COLD static int dial_has_room(struct phx__dial *d)
 {
+    struct phx__dial_slot *silent;
     struct phx__dial_target *t;
     uint32_t i;
 
     if (d->slots.count < d->slots.capacity)
         return 1;
-    if ((t = dial_find(d, phx__dial_slot_gives_way(&d->slots, *d->now, &d->room_at), &i)) == NULL)
+    silent = phx__dial_slot_silent(&d->slots);
+    d->room_at = silent != NULL ? silent->since + DIAL_STAGGER_US : UINT64_MAX;
+    if (d->room_at > *d->now)
         return 0;
+    t = dial_find(d, silent->number, &i);
     dial_abandon(d, t, i);
     dial_note(d, t, i, PHX_ETIMEDOUT);
     dial_go_on(d, t);
@@ -467,29 +459,52 @@ PHX__COLD static int dial_is_at_ease(const struct phx__dial *d, const struct phx
 /* When the pace lets the next one of those that can wait be dialled; UINT64_MAX: when a dial has ended. */
 PHX__COLD static uint64_t dial_turn_at(struct phx__dial *d)
 {
-    if (phx__timer_next(&d->targets.turns) == UINT64_MAX)
+    if (d->waiting == 0)
         return UINT64_MAX;
     if (!dial_is_paced(d))
         return *d->now;
     return phx__dial_start_room_at(&d->start, &d->slots, d->targets.known, d->ops.busy(d->ops.ctx), *d->now);
 }
 
-/* One that can wait is due. Those to whom somebody sends come first. */
+/* The first of the queue can wait. */
 PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_target *t)
 {
     uint64_t turn = dial_turn_at(d), courtesy = dial_courtesy(d, t);
 
-    if (turn > *d->now && turn != UINT64_MAX && courtesy > 0)
+    if (turn > *d->now && turn != UINT64_MAX && courtesy > 0) {
         dial_plan(d, t, courtesy); /* our own turns are late, so are the other side's */
-    else
-        phx__timer_set(&d->targets.turns, dial_index(d, t), dial_node(d, t->node)->wanted ? 0 : *d->now);
+        return;
+    }
+    t->ticket = ++d->ticket;
+    phx__timer_stop(&d->targets.due, dial_index(d, t));
+    d->waiting++;
+}
+
+/* Of two that wait those to whom somebody sends come first, then the lower ticket. */
+PHX__COLD static int dial_is_before(const struct phx__dial *d, const struct phx__dial_target *a,
+                                    const struct phx__dial_target *b)
+{
+    int a_wanted = dial_node(d, a->node)->wanted, b_wanted = dial_node(d, b->node)->wanted;
+
+    return a_wanted != b_wanted ? a_wanted : a->ticket < b->ticket;
+}
+
+/* Whose turn is next. A look at all for each dial, nothing beside a dial. */
+PHX__COLD static struct phx__dial_target *dial_next_turn(const struct phx__dial *d)
+{
+    struct phx__dial_target *t, *next = NULL;
+
+    for (t = d->targets.at; t < d->targets.at + d->targets.count; t++)
+        if (t->ticket != 0 && (next == NULL || dial_is_before(d, t, next)))
+            next = t;
+    return next;
 }
 
 /* While some wait for their turn those that are due soon are looked at together: else each of hundreds of
  * targets wakes the node for itself, again and again, and in a crowd that costs more than all links do. */
 PHX__COLD static uint64_t dial_slack(const struct phx__dial *d)
 {
-    return phx__timer_next(&d->targets.turns) != UINT64_MAX ? DIAL_COURTESY_JITTER_US : 0;
+    return d->waiting > 0 ? DIAL_COURTESY_JITTER_US : 0;
 }
 
 /* Takes the next target out of the queue that may be dialled now, or NULL. */
@@ -500,19 +515,20 @@ PHX__COLD static struct phx__dial_target *dial_take(struct phx__dial *d)
 
     while (phx__timer_next(&ts->due) <= *d->now + dial_slack(d)) {
         t = &ts->at[ts->due.heap[0]];
-        if (!dial_is_at_ease(d, t) && phx__timer_next(&ts->due) > *d->now)
-            break;
-        if (!dial_is_at_ease(d, t) && !dial_has_room(d))
-            return NULL;
-        phx__timer_stop(&ts->due, dial_index(d, t));
-        if (!dial_is_at_ease(d, t))
+        if (!dial_is_at_ease(d, t)) {
+            if (phx__timer_next(&ts->due) > *d->now)
+                break;
+            if (!dial_has_room(d))
+                return NULL;
+            phx__timer_stop(&ts->due, dial_index(d, t));
             return t;
+        }
         dial_take_turn(d, t);
     }
     if (dial_turn_at(d) > *d->now || !dial_has_room(d))
         return NULL;
-    t = &ts->at[ts->turns.heap[0]];
-    phx__timer_stop(&ts->turns, dial_index(d, t));
+    t = dial_next_turn(d);
+    dial_end_wait(d, t);
     return t;
 }
 
@@ -552,27 +568,26 @@ PHX__COLD static int dial_renew(struct phx__dial *d, struct phx__dial_target *t,
 {
     int some = dial_replace(d, t, a, n);
 
-    if (some > 0) /* new addresses, new hope */
-        dial_forgive(d, t, DIAL_FRESH_JITTER_US);
-    if (some > 0 && t->round)
-        dial_set_sooner(d, t, *d->now + dial_between(d, 0, DIAL_FRESH_JITTER_US));
-    if (some == 0)
+    if (some < 0)
+        return some;
+    if (some == 0) {
         dial_settle(d, t); /* perhaps only what is gone now was still open */
-    return PHX__MIN(some, 0);
+        return 0;
+    }
+    dial_forgive(d, t, DIAL_FRESH_JITTER_US); /* new addresses, new hope */
+    if (t->round)
+        dial_set_sooner(d, t, *d->now + dial_between(d, 0, DIAL_FRESH_JITTER_US));
+    return 0;
 }
 
 /* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
 PHX__COLD static int dial_learn(struct phx__dial *d, uint32_t node, const struct phx_address *a, uint32_t n)
 {
-    struct phx__dial_targets *ts = &d->targets;
-    struct phx__dial_target *t;
+    struct phx__dial_target *t = phx__dial_target_learn(&d->targets, node, a, n);
 
-    if (phx__dial_target_learn(ts, node, a, n, dial_mesh(d)) != 0)
+    if (t == NULL)
         return PHX_ENOMEM;
     phx__dial_start_news(&d->start, *d->now);
-    if ((t = phx__dial_target_of(ts, node)) == NULL)
-        return 0;
-    t->fresh = 2;
     dial_plan(d, t, dial_courtesy(d, t));
     return 0;
 }
@@ -582,11 +597,10 @@ PHX__COLD static void dial_drop_addrs(struct phx__dial *d, uint32_t node)
 {
     struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
 
-    if (dial_node(d, node)->target == 0)
+    if (t == NULL)
         return;
-    if (t != NULL)
-        dial_rest(d, t);
-    if ((t = phx__dial_target_drop(&d->targets, node)) != NULL)
+    dial_rest(d, t);
+    if ((t = phx__dial_target_drop(&d->targets, t)) != NULL)
         dial_plan_idle(d, t);
 }
 
@@ -602,11 +616,7 @@ PHX__COLD static void dial_bound(struct phx__dial *d)
     int free = d->held & ~held;
 
     d->held = held;
-    /* Without memory for some they are looked for again. */
-    if ((free == 0 && d->targets.known > mesh)
-        || (!phx__dial_target_wake_all(&d->targets, mesh) && free == 0))
-        return;
-    for (uint32_t i = 0; i < d->targets.count; i++)
+    for (uint32_t i = 0; free != 0 && i < d->targets.count; i++)
         if (d->targets.at[i].at != NULL)
             dial_plan_idle(d, &d->targets.at[i]);
 }
@@ -623,7 +633,6 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
                                              .ctx = ops->ctx, .addresses = ops->addresses,
                                              .picks_most = limits->full_mesh > 0 ? PHX__DIAL_PICKS : 0 };
     phx__timer_init(&d->targets.due, mem);
-    phx__timer_init(&d->targets.turns, mem);
     phx__dial_start_init(&d->start);
     if (phx__timer_new(timers, PHX__TIMER_DIAL, 0, &d->timer) != 0
         || phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
@@ -660,7 +669,6 @@ PHX__COLD void phx__dial_free(struct phx__dial *d)
     for (uint32_t i = 0; i < ts->count; i++)
         phx__dial_target_strip(ts, &ts->at[i]);
     phx__timer_free(&ts->due);
-    phx__timer_free(&ts->turns);
     phx__mem_put(ts->mem, ts->at, ts->capacity * sizeof *ts->at);
     phx__mem_put(ts->mem, ts->nodes, ts->node_capacity * sizeof *ts->nodes);
     phx__mem_put(ts->mem, d->slots.at, d->slots.capacity * sizeof *d->slots.at);
@@ -729,16 +737,13 @@ int phx__dial_set_addrs(struct phx__dial *d, uint32_t node, const struct phx_add
         return PHX_ENOMEM;
     if (n == 0)
         dial_drop_addrs(d, node);
-    else if (d->targets.nodes[node].target == 0)
+    else if (t == NULL)
         err = dial_learn(d, node, order, n);
-    else if (t != NULL && !phx__dial_addr_is_same(&d->rate, t->at, t->count, order, n))
+    else if (!phx__dial_addr_is_same(&d->rate, t->at, t->count, order, n))
         err = dial_renew(d, t, order, n);
-    if (err != 0)
-        return err;
-    if (dial_node(d, node)->linked)
-        d->targets.nodes[node].linked = 1;
-    dial_bound(d);
-    return 0;
+    if (err == 0)
+        dial_bound(d);
+    return err;
 }
 
 /* A dial has led to a link with node. error: it is not taken note of. */
@@ -750,10 +755,11 @@ PHX__COLD static void dial_won(struct phx__dial *d, uint32_t slot, uint32_t node
 
     if (t == NULL)
         return;
-    if (error == 0) { /* whoever answers there is that hub now */
-        phx__dial_meet(d, slot, node);
+    if (error == 0)
+        phx__dial_meet(d, slot, node); /* whoever answers there is that hub now */
+    if (error == 0 && !t->hub) {
         phx__dial_target_addresses(&d->targets, t, a);
-        phx__dial_rate_return(&d->rate, &a[i], !t->hub);
+        phx__dial_rate_return(&d->rate, &a[i]);
     }
     phx__dial_start_learn(&d->start, phx__dial_slot_find(&d->slots, slot), d->targets.known,
                           d->slots.capacity, *d->now);
@@ -776,23 +782,27 @@ PHX__COLD int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
     n = &d->targets.nodes[node];
     d->links += !n->linked;
     d->targets.known += !n->linked && n->target == 0;
-    n->linked = (uint8_t)(n->linked ? n->linked : 1);
+    n->linked = 1;
     n->wanted = 0;
-    n->up_at = dial_tick(*d->now);
-    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
+    n->up_at = *d->now;
+    for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;)
         dial_rest(d, all[count]);
-        all[count]->failures = all[count]->duplicates = 0;
-    }
     dial_bound(d);
     return 0;
 }
 
-/* The index of a node that is forgotten may soon mean another one. */
-PHX__COLD static void dial_unmeet(struct phx__dial *d, uint32_t node)
+/* The wait after a link. One that comes and goes at once backs off like one that does not come. */
+PHX__COLD static uint64_t dial_after_link(struct phx__dial *d, struct phx__dial_target *t, int steady,
+                                          int rests)
 {
-    for (uint32_t i = 0; i < d->targets.hub_count; i++)
-        if (d->targets.at[d->targets.hubs[i]].node == node)
-            d->targets.at[d->targets.hubs[i]].node = PHX__NONE;
+    if (rests) {
+        t->failures = DIAL_DEAD_ROUNDS;
+        return dial_long(d);
+    }
+    if (!steady)
+        return dial_backoff(d, t);
+    t->failures = 0;
+    return dial_between(d, 0, d->limits.retry_min_us);
 }
 
 PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node, int rests)
@@ -800,27 +810,19 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node, int rests)
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
     struct phx__dial_node *n;
     uint64_t delay;
-    int has_left;
+    int steady;
 
     if (!dial_node(d, node)->linked)
         return;
     n = &d->targets.nodes[node];
-    has_left = n->linked == 2;
     n->linked = 0;
     d->links--;
     d->targets.known -= n->target == 0;
-    n->flaps = dial_tick(*d->now) - n->up_at >= dial_tick(DIAL_STEADY_US)
-                   ? 0 : (uint8_t)(n->flaps + (n->flaps < UINT8_MAX));
+    steady = *d->now - n->up_at >= DIAL_STEADY_US;
     for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
-        /* A link that comes and goes at once backs off like one that does not come. */
-        delay = rests           ? dial_between(d, d->limits.retry_max_us / 2, d->limits.retry_max_us)
-                : n->flaps == 0 ? dial_between(d, 0, d->limits.retry_min_us)
-                                : dial_backoff(d, 1, n->flaps - 1u);
-        all[count]->failures = rests ? DIAL_DEAD_ROUNDS : all[count]->failures;
+        delay = dial_after_link(d, all[count], steady, rests);
         dial_plan(d, all[count], delay + dial_courtesy(d, all[count]));
     }
-    if (has_left)
-        dial_unmeet(d, node);
     dial_look_for_hubs(d);
     dial_bound(d);
 }
@@ -870,30 +872,23 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
     if (node == PHX__SELF || dial_node(d, node)->linked || phx__dial_target_reserve(&d->targets, node) != 0
         || d->targets.nodes[node].wanted)
         return;
-    if ((t = phx__dial_target_wake(&d->targets, node)) == NULL && d->targets.nodes[node].target != 0)
-        return;
     d->targets.nodes[node].wanted = 1;
-    if (t == NULL)
+    if ((t = phx__dial_target_of(&d->targets, node)) == NULL)
         return;
-    if (dial_due_at(d, t) == 0) /* it need not wait for the others any more */
-        phx__timer_set(&d->targets.turns, dial_index(d, t), 0);
     dial_hasten(d, t, d->limits.retry_min_us);
 }
 
 PHX__COLD void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
 {
-    struct phx__dial_target *t;
+    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
 
-    if (dial_node(d, node)->target == 0 || dial_node(d, node)->reachable == reachable)
+    if (t == NULL || dial_node(d, node)->reachable == reachable)
         return;
     d->targets.nodes[node].reachable = reachable != 0;
     d->targets.nodes[node].strayed |= !reachable;
     d->targets.reachable += reachable ? 1u : UINT32_MAX;
     dial_bound(d);
-    t = reachable && phx__dial_target_in_mesh(&d->targets, node, d->limits.max_links)
-            ? phx__dial_target_wake(&d->targets, node)
-            : phx__dial_target_of(&d->targets, node);
-    if (dial_node(d, node)->linked || t == NULL)
+    if (dial_node(d, node)->linked)
         return;
     if (reachable)
         dial_forgive(d, t, d->limits.retry_min_us);
@@ -918,36 +913,39 @@ PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot)
 
 PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
 {
-    struct phx__dial_node *n;
+    struct phx__dial_targets *ts = &d->targets;
 
-    if (!dial_node(d, node)->linked)
-        dial_unmeet(d, node);
-    if (node >= d->targets.node_capacity)
+    /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
+    for (uint32_t i = 0; i < ts->hub_count && !dial_node(d, node)->linked; i++)
+        if (ts->at[ts->hubs[i]].node == node)
+            ts->at[ts->hubs[i]].node = PHX__NONE;
+    if (node >= ts->node_capacity)
         return;
     dial_drop_addrs(d, node);
-    n = &d->targets.nodes[node];
-    n->wanted = n->flaps = 0;
-    /* A hub that says goodbye is still linked for a moment. Were it not, it would be dialled. */
-    n->linked = (uint8_t)(n->linked ? 2 : 0);
+    ts->nodes[node].wanted = 0;
     dial_bound(d);
+}
+
+/* Address i of a target, and how it fared; NULL: it has not so many. */
+PHX__COLD static const struct phx__dial_addr *dial_look_at(const struct phx__dial *d,
+                                                           const struct phx__dial_target *t, uint32_t i,
+                                                           struct phx_address *to)
+{
+    struct phx_address a[PHX__DIAL_ADDRESSES];
+
+    if (i >= t->count)
+        return NULL;
+    phx__dial_target_addresses(&d->targets, t, a);
+    *to = a[i];
+    return &t->at[i];
 }
 
 PHX__COLD const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,
                                                       struct phx_address *to)
 {
-    static const struct phx__dial_addr untried = { .slot = PHX__NONE };
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-    struct phx_address a[PHX__DIAL_ADDRESSES];
 
-    if (phx__dial_target_list(&d->targets, node, all) > 0) {
-        phx__dial_target_addresses(&d->targets, all[0], a);
-        *to = a[PHX__MIN(i, PHX__DIAL_ADDRESSES - 1)];
-        return i < all[0]->count ? &all[0]->at[i] : NULL;
-    }
-    if (dial_node(d, node)->target == 0 || i >= d->ops.addresses(d->ops.ctx, node, a))
-        return NULL;
-    *to = a[i];
-    return &untried;
+    return phx__dial_target_list(&d->targets, node, all) > 0 ? dial_look_at(d, all[0], i, to) : NULL;
 }
 
 PHX__COLD const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial *d, uint32_t hub, uint32_t i,
@@ -955,12 +953,11 @@ PHX__COLD const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial
 {
     const struct phx__dial_target *t;
 
-    if (hub >= d->targets.hub_count || i >= d->targets.at[d->targets.hubs[hub]].count)
+    if (hub >= d->targets.hub_count)
         return NULL;
     t = &d->targets.at[d->targets.hubs[hub]];
-    *to = *phx__dial_target_place(t, i);
     *node = t->node;
-    return &t->at[i];
+    return dial_look_at(d, t, i, to);
 }
 
 PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
@@ -975,8 +972,7 @@ PHX__COLD void phx__dial_stop(struct phx__dial *d)
 {
     d->stopped = 1;
     for (uint32_t i = 0; i < d->targets.count; i++)
-        if (d->targets.at[i].at != NULL)
-            dial_rest(d, &d->targets.at[i]);
+        dial_rest(d, &d->targets.at[i]);
 }
 
 PHX__COLD void phx__dial_due(struct phx__dial *d)

@@ -39,6 +39,8 @@ struct phx__dial {
     struct phx__ratelimit rate; /* of dials at addresses that others told */
     uint64_t room_at;           /* no slot gives way before; UINT64_MAX: when a dial has ended */
     uint32_t links;
+    uint32_t waiting;   /* targets that wait for their turn */
+    uint32_t ticket;    /* the last that one of them was given */
     uint32_t timer;     /* PHX__TIMER_DIAL: when somebody is due, or may take its turn */
     uint32_t ask_timer; /* PHX__TIMER_HUBS; PHX__NONE: nobody is asked for hubs */
     int listening;       /* this node can be dialled, so of two such nodes only one dials at first */
@@ -84,7 +86,7 @@ PHX_PRIVATE void phx__dial_route(struct phx__dial *d, uint32_t node, int reachab
 PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
 /* The other side of this dial has answered the connection; what it says is still to come. */
 PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
-/* The node left or is forgotten: dial no more. phx__dial_down must come before its index is used again. */
+/* The node left or is forgotten: dial no more. Said without a link before its index is used again. */
 PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
 /* The i-th of the addresses under which a node is dialled, and how it fared; NULL: there are no more. */
 PHX_PRIVATE const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,

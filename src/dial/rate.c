@@ -39,12 +39,10 @@ PHX__COLD void phx__dial_rate_spend(struct phx__ratelimit *l, const struct phx_a
         phx__ratelimit_spend(l, phx__ratelimit_key(l, a, 0), &rate_host, now);
 }
 
-PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a, int paid)
+PHX__COLD void phx__dial_rate_return(struct phx__ratelimit *l, const struct phx_address *a)
 {
     phx__ratelimit_clear(l, phx__ratelimit_key(l, a, 1));
-    if (!paid)
-        return;
+    phx__ratelimit_return(l, PHX__RATELIMIT_ALL, &rate_all);
     if (!phx__addr_is_local(a))
         phx__ratelimit_return(l, phx__ratelimit_key(l, a, 0), &rate_host);
-    phx__ratelimit_return(l, PHX__RATELIMIT_ALL, &rate_all);
 }

@@ -2,15 +2,11 @@
 
 /* A dial through a firewall that swallows it lasts for seconds, and a site behind one has hundreds of
  * addresses. If these could hold all of max_dials, a node that would answer at once would have to wait for
- * them. So a dial that has had no answer of any kind for longer than an answer takes *lingers*, and at most a
- * quarter of all slots may linger while a target waits: beyond that the oldest gives way, as if timed out.
+ * them. So while a target waits for a slot the oldest of those that have had no answer of any kind for as
+ * long as an answer takes (dial.c) gives way, as if timed out. Whose first SYN is lost has the next round.
  *
  * Firewalls come and go: of them is remembered only which addresses were silent, to be tried last. */
 #include "dial/slot.h"
-
-/* Longer than nearly all round trips (RFC 8305, section 8). Whose first SYN is lost has the next round. */
-#define SLOT_LINGER_US (250 * PHX__MS)
-#define SLOT_SHARE 4u
 
 PHX__COLD int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max)
 {
@@ -48,22 +44,12 @@ PHX__COLD int phx__dial_slot_is_busy(const struct phx__dial_slots *s, uint64_t k
     return 0;
 }
 
-PHX__COLD uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next)
+PHX__COLD struct phx__dial_slot *phx__dial_slot_silent(const struct phx__dial_slots *s)
 {
-    const struct phx__dial_slot *slot, *oldest = NULL;
-    uint32_t count = 0;
+    struct phx__dial_slot *slot, *oldest = NULL;
 
-    *next = UINT64_MAX;
-    for (slot = s->at; slot < s->at + s->count; slot++) {
-        if (slot->answered_at != 0)
-            continue;
-        if (now - slot->since < SLOT_LINGER_US) {
-            *next = PHX__MIN(slot->since + SLOT_LINGER_US, *next);
-            continue;
-        }
-        count++;
-        if (oldest == NULL || slot->since < oldest->since)
+    for (slot = s->at; slot < s->at + s->count; slot++)
+        if (slot->answered_at == 0 && (oldest == NULL || slot->since < oldest->since))
             oldest = slot;
-    }
-    return count > s->capacity / SLOT_SHARE ? oldest->number : PHX__NONE;
+    return oldest;
 }

@@ -26,7 +26,7 @@ PHX_PRIVATE void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number
 PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number);
 /* Is this address being dialled? A look at all slots for each dial, nothing beside a dial. */
 PHX_PRIVATE int phx__dial_slot_is_busy(const struct phx__dial_slots *s, uint64_t key);
-/* The number of the slot that should give way to a target that waits; PHX__NONE: ask again at *next. */
-PHX_PRIVATE uint32_t phx__dial_slot_gives_way(const struct phx__dial_slots *s, uint64_t now, uint64_t *next);
+/* The oldest of those without an answer, or NULL. */
+PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_silent(const struct phx__dial_slots *s);
 
 #endif

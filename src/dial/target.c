@@ -1,10 +1,7 @@
-/* target.c - the hubs and nodes that may be dialled. A node that may not be is only counted. */
+/* target.c - the hubs and nodes that may be dialled. */
 
-/* A target with one address costs some 130 bytes: its rounds, its timers, how each address fared. The
+/* A target with one address costs some 100 bytes: its rounds, its timer, how each address fared. The
  * addresses of a node are in its card, from where ops.addresses tells them for each dial; a hub has its own.
- * Beyond the full mesh nearly all are never dialled, and of them only is kept that they have addresses. Such
- * a node gets its target when somebody sends to it, when it becomes a pick, or when so many others are gone
- * that all may be dialled. A target that finds no memory then is tried again with the next of these events.
  *
  * Picks come from rendezvous hashing: every node orders all others by a hash of the pair and picks the first
  * few. That needs no talk, stays as it is when others come and go, and differs from node to node. */
@@ -36,27 +33,19 @@ PHX__COLD int phx__dial_target_is_pick(const struct phx__dial_targets *ts, uint3
     return target_find_pick(ts, node) < ts->pick_count;
 }
 
-/* Would this node be picked? */
-PHX__COLD static int target_is_good(const struct phx__dial_targets *ts, uint32_t node)
-{
-    if (ts->pick_count < ts->picks_most)
-        return 1;
-    return ts->pick_count > 0 && ts->picks[ts->pick_count - 1].score > target_score(ts, node);
-}
-
-/* Picks this node if it should be; then the worst of the picks may have to go. */
+/* Picks this node if it is better than the worst of the picks, which then may have to go. */
 PHX__COLD static void target_pick(struct phx__dial_targets *ts, uint32_t node)
 {
-    uint64_t score = target_score(ts, node);
-    uint32_t i;
+    struct phx__dial_pick pick = { target_score(ts, node), node };
+    uint32_t i = ts->pick_count;
 
-    if (!target_is_good(ts, node))
+    if (i < ts->picks_most)
+        ts->pick_count++;
+    else if (i == 0 || ts->picks[--i].score <= pick.score)
         return;
-    i = ts->pick_count < ts->picks_most ? ts->pick_count++ : ts->pick_count - 1;
-    for (; i > 0 && ts->picks[i - 1].score > score; i--)
+    for (; i > 0 && ts->picks[i - 1].score > pick.score; i--)
         ts->picks[i] = ts->picks[i - 1];
-    ts->picks[i].score = score;
-    ts->picks[i].node = node;
+    ts->picks[i] = pick;
 }
 
 /* ---- Targets */
@@ -66,29 +55,20 @@ static size_t target_size(int hub, uint32_t count)
     return count * (sizeof(struct phx__dial_addr) + (hub ? sizeof(struct phx_address) : 0));
 }
 
-PHX__COLD const struct phx_address *phx__dial_target_place(const struct phx__dial_target *t, uint32_t i)
-{
-    return (const struct phx_address *)(const void *)(t->at + t->count) + i;
-}
-
 PHX__COLD void phx__dial_target_strip(struct phx__dial_targets *ts, struct phx__dial_target *t)
 {
     phx__mem_put(ts->mem, t->at, target_size(t->hub, t->count));
 }
 
-/* One more free target, and its timers, which it keeps. PHX_ENOMEM. */
+/* One more free target, and its timer, which it keeps. PHX_ENOMEM. */
 PHX__COLD static int target_make(struct phx__dial_targets *ts)
 {
-    uint32_t i = ts->count, due, turn;
+    uint32_t i = ts->count, due;
 
     if (phx__mem_grow(ts->mem, &ts->at, &ts->capacity, i + 1, sizeof *ts->at) != 0
         || phx__timer_new(&ts->due, PHX__TIMER_DIAL, i, &due) != 0)
         return PHX_ENOMEM;
-    if (phx__timer_new(&ts->turns, PHX__TIMER_DIAL, i, &turn) != 0) {
-        phx__timer_drop(&ts->due, due);
-        return PHX_ENOMEM;
-    }
-    PHX_ASSERT(due == i && turn == i);
+    PHX_ASSERT(due == i);
     ts->at[i] = (struct phx__dial_target){ .node = PHX__NONE };
     ts->free = ts->count++;
     return 0;
@@ -134,7 +114,7 @@ PHX__COLD struct phx__dial_target *phx__dial_target_of(const struct phx__dial_ta
 {
     uint32_t target = phx__dial_target_node(ts, node)->target;
 
-    return target != 0 && target != PHX__DIAL_LATENT ? &ts->at[target - 1] : NULL;
+    return target != 0 ? &ts->at[target - 1] : NULL;
 }
 
 PHX__COLD void phx__dial_target_addresses(const struct phx__dial_targets *ts,
@@ -146,7 +126,7 @@ PHX__COLD void phx__dial_target_addresses(const struct phx__dial_targets *ts,
 
     memset(out, 0, PHX__DIAL_ADDRESSES * sizeof *out);
     if (t->hub)
-        memcpy(out, phx__dial_target_place(t, 0), t->count * sizeof *out);
+        memcpy(out, t->at + t->count, t->count * sizeof *out);
     for (uint32_t k = 0; k < n; k++) {
         i = phx__dial_addr_index(t->at, t->count, phx__dial_addr_key(ts->rate, &all[k]));
         if (i != PHX__NONE)
@@ -167,50 +147,22 @@ PHX__COLD uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uin
     return count;
 }
 
-PHX__COLD int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node, const struct phx_address *a,
-                           uint32_t n, uint32_t mesh)
+PHX__COLD struct phx__dial_target *phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node,
+                                                          const struct phx_address *a, uint32_t n)
 {
-    struct phx__dial_node *of = &ts->nodes[node];
-    uint32_t known = ts->known + !of->linked;
+    struct phx__dial_target *t = phx__dial_target_new(ts, node, a, n);
 
-    if (known > mesh && !of->wanted && !target_is_good(ts, node)) {
-        of->target = PHX__DIAL_LATENT;
-        ts->latent++;
-    } else if (phx__dial_target_new(ts, node, a, n) == NULL) {
-        return PHX_ENOMEM;
-    }
-    ts->known = known;
+    if (t == NULL)
+        return NULL;
+    t->fresh = 2;
+    ts->known += !ts->nodes[node].linked;
     target_pick(ts, node);
-    return 0;
+    return t;
 }
 
 PHX__COLD int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh)
 {
     return (phx__dial_target_node(ts, node)->reachable ? ts->reachable : ts->known) <= mesh;
-}
-
-PHX__COLD struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node)
-{
-    struct phx_address all[PHX__DIAL_ADDRESSES], a[PHX__DIAL_ADDRESSES];
-    struct phx__dial_target *t = phx__dial_target_of(ts, node);
-    uint32_t n;
-
-    if (phx__dial_target_node(ts, node)->target != PHX__DIAL_LATENT)
-        return t;
-    n = phx__dial_addr_order(all, ts->addresses(ts->ctx, node, all), a);
-    if (n > 0 && (t = phx__dial_target_new(ts, node, a, n)) != NULL)
-        ts->latent--;
-    return t;
-}
-
-PHX__COLD int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh)
-{
-    uint32_t node, before = ts->latent;
-
-    for (node = 0; ts->latent > 0 && node < ts->node_capacity; node++)
-        if (ts->nodes[node].target == PHX__DIAL_LATENT && phx__dial_target_in_mesh(ts, node, mesh))
-            (void)phx__dial_target_wake(ts, node);
-    return ts->latent < before;
 }
 
 PHX__COLD void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t)
@@ -220,20 +172,16 @@ PHX__COLD void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__d
     ts->free = (uint32_t)(t - ts->at);
 }
 
-PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node)
+PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts,
+                                                         struct phx__dial_target *t)
 {
-    struct phx__dial_target *t = phx__dial_target_of(ts, node);
-    uint32_t pick = target_find_pick(ts, node);
+    uint32_t node = t->node, pick = target_find_pick(ts, node);
+    struct phx__dial_node *n = &ts->nodes[node];
 
-    ts->nodes[node].target = 0;
-    ts->known -= !ts->nodes[node].linked;
-    ts->reachable -= ts->nodes[node].reachable;
-    ts->nodes[node].reachable = ts->nodes[node].strayed = 0;
-    if (t == NULL) {
-        ts->latent--;
-    } else {
-        phx__dial_target_free(ts, t);
-    }
+    phx__dial_target_free(ts, t);
+    ts->known -= !n->linked;
+    ts->reachable -= n->reachable;
+    n->target = n->reachable = n->strayed = 0;
     if (pick == ts->pick_count)
         return NULL;
     for (ts->pick_count--; pick < ts->pick_count; pick++)
@@ -242,5 +190,5 @@ PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_target
     for (node = 0; node < ts->node_capacity; node++)
         if (ts->nodes[node].target != 0 && !phx__dial_target_is_pick(ts, node))
             target_pick(ts, node);
-    return pick < ts->pick_count ? phx__dial_target_wake(ts, ts->picks[pick].node) : NULL;
+    return pick < ts->pick_count ? phx__dial_target_of(ts, ts->picks[pick].node) : NULL;
 }

@@ -1,4 +1,4 @@
-/* target.h - BRAIN: the hubs and nodes that may be dialled. A node that may not be is only counted. */
+/* target.h - BRAIN: the hubs and nodes that may be dialled. */
 #ifndef PHX_DIAL_TARGET_H
 #define PHX_DIAL_TARGET_H
 #include "dial/addr.h"
@@ -7,8 +7,6 @@
 
 #define PHX__DIAL_HUBS 64u
 #define PHX__DIAL_PICKS 8u /* nodes of its own choice that a node links with beyond the full mesh */
-/* In struct phx__dial_node: it has addresses, and no target yet. */
-#define PHX__DIAL_LATENT UINT32_MAX
 
 struct phx__dial_target { /* a hub, or a node that may be dialled */
     /* In the order in which they are tried. Behind a hub's are the addresses; a node's are in its card. NULL:
@@ -18,15 +16,16 @@ struct phx__dial_target { /* a hub, or a node that may be dialled */
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
     uint8_t hub, round, verdict;
     uint8_t fresh;                 /* not dialled yet; 2: and has not given way to a dial of the node */
+    uint32_t ticket;               /* 0; or it is due and waits for its turn, lower ones first */
     uint32_t node;                 /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
-    uint16_t failures, duplicates; /* rounds in a row that ended so */
+    uint32_t failures;             /* rounds in a row, and links that did not last */
 };
 
 struct phx__dial_node { /* what is known of a node besides its addresses */
-    uint32_t up_at;     /* in units of 1,024 us */
-    uint32_t target;    /* index + 1; 0: no addresses known; or PHX__DIAL_LATENT */
-    uint8_t linked;     /* 2: and it has left, so the link will soon be gone */
-    uint8_t wanted, flaps;
+    uint64_t up_at;     /* when it was last linked */
+    uint32_t target;    /* index + 1; 0: no addresses known */
+    unsigned linked : 1;
+    unsigned wanted : 1;    /* somebody sends to it */
     unsigned reachable : 1; /* there is some route */
     unsigned strayed : 1;   /* there was one: if the hub of hundreds dies others soon tell of ways to them */
 };
@@ -43,39 +42,36 @@ struct phx__dial_targets {
     phx *ctx;
     uint32_t (*addresses)(phx *ctx, uint32_t node, struct phx_address *out); /* see struct phx__dial_ops */
     struct phx__dial_target *at; /* hubs and nodes alike */
-    /* A target's handle in both is its index. */
-    struct phx__timers due;   /* when to begin a round or try the next address */
-    struct phx__timers turns; /* due, but it can wait for its turn: in this order */
+    struct phx__timers due; /* when to begin a round or try the next address; by index of target */
     uint32_t count, capacity, free;
     struct phx__dial_node *nodes; /* by node */
     uint32_t node_capacity;
     uint32_t known;                /* nodes that have addresses or a link */
     uint32_t reachable;            /* nodes that have addresses and a route */
-    uint32_t latent;               /* of these, how many have addresses and no target */
     uint32_t hubs[PHX__DIAL_HUBS]; /* targets */
     uint32_t hub_count;
     struct phx__dial_pick picks[PHX__DIAL_PICKS]; /* dialled also beyond the mesh; ascending scores */
     uint32_t pick_count, picks_most; /* PHX__DIAL_PICKS, or 0 */
 };
 
-/* A target at rest for a node, or a hub (PHX__NONE). NULL: no memory. May move targets, as does _wake. */
+/* A target at rest for a node, or a hub (PHX__NONE). NULL: no memory. May move targets. */
 PHX_PRIVATE struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets *ts, uint32_t node,
                                                           const struct phx_address *a, uint32_t n);
-/* A node without addresses gets some, but no target while nobody needs one. PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node,
-                                       const struct phx_address *a, uint32_t n, uint32_t mesh);
+/* The same for a node that had no addresses until now: it counts, and may become a pick. */
+PHX_PRIVATE struct phx__dial_target *phx__dial_target_learn(struct phx__dial_targets *ts, uint32_t node,
+                                                            const struct phx_address *a, uint32_t n);
 /* The addresses of a target, each where `at` has it; one that is no more: without a family. */
 PHX_PRIVATE void phx__dial_target_addresses(const struct phx__dial_targets *ts,
                                             const struct phx__dial_target *t,
                                             struct phx_address out[PHX__DIAL_ADDRESSES]);
-/* Address i of a hub. */
-PHX_PRIVATE const struct phx_address *phx__dial_target_place(const struct phx__dial_target *t, uint32_t i);
 /* Gives back what was kept of its addresses. */
 PHX_PRIVATE void phx__dial_target_strip(struct phx__dial_targets *ts, struct phx__dial_target *t);
 /* At rest, and none any more. */
 PHX_PRIVATE void phx__dial_target_free(struct phx__dial_targets *ts, struct phx__dial_target *t);
-/* A node that had addresses has none any more. If it was a pick, the target of the next best, or NULL. */
-PHX_PRIVATE struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts, uint32_t node);
+/* A node that had addresses has none any more: its target, at rest, is none either. If it was a pick, the
+ * target of the next best, or NULL. */
+PHX_PRIVATE struct phx__dial_target *phx__dial_target_drop(struct phx__dial_targets *ts,
+                                                           struct phx__dial_target *t);
 PHX_PRIVATE int phx__dial_target_is_pick(const struct phx__dial_targets *ts, uint32_t node);
 /* What is known of a node: nothing, if there is no room for it yet. */
 PHX_PRIVATE const struct phx__dial_node *phx__dial_target_node(const struct phx__dial_targets *ts,
@@ -89,9 +85,5 @@ PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, u
                                            struct phx__dial_target *out[PHX__DIAL_HUBS + 1]);
 /* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
 PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
-/* The target of a node, which is made if it was put off; NULL: no addresses, or no memory. */
-PHX_PRIVATE struct phx__dial_target *phx__dial_target_wake(struct phx__dial_targets *ts, uint32_t node);
-/* Makes the targets that were put off of nodes that may be dialled again. 1 if there were any. */
-PHX_PRIVATE int phx__dial_target_wake_all(struct phx__dial_targets *ts, uint32_t mesh);
 
 #endif

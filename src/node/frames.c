@@ -207,7 +207,7 @@ PHX__COLD static void frames_summary(phx *p, uint32_t nbr, int reply)
 
 static int frames_starting(phx *p)
 {
-    return phx__timer_next(&p->dial.targets.turns) != UINT64_MAX;
+    return p->dial.waiting > 0;
 }
 
 void phx__node_frames_route_ops(phx *p, struct phx__route_ops *ops)

@@ -301,45 +301,41 @@ static inline int rig_hub(struct rig *r, uint32_t host)
 static inline void rig_check(struct rig *r)
 {
     const struct phx__dial *d = &r->d;
-    uint32_t i, k, open = 0, linked = 0, known = 0, late = 0, latent = 0, wrong = 0;
+    uint32_t i, k, open = 0, linked = 0, known = 0, late = 0, waiting = 0, wrong = 0;
     uint32_t mesh = d->limits.full_mesh < d->limits.max_links ? d->limits.full_mesh : d->limits.max_links;
 
     for (i = 0; i < d->targets.count; i++) {
         const struct phx__dial_target *t = &d->targets.at[i];
         uint32_t mine = 0;
-        uint64_t due, turn;
+        uint64_t due;
+        int waits = t->ticket != 0;
         if (t->at == NULL)
             continue;
         for (k = 0; k < t->count; k++)
             mine += t->at[k].slot != PHX__NONE;
         open += mine;
         due = phx__timer_at(&d->targets.due, i);
-        turn = phx__timer_at(&d->targets.turns, i);
+        waiting += t->ticket != 0;
         wrong += mine != t->open;
         wrong += !t->round && (mine > 0 || t->untried != 0);
         wrong += t->round && mine == 0 && t->untried == 0;
         /* Whoever has something to try has a time or a turn, and not both. */
-        wrong += t->untried != 0 && due == UINT64_MAX && turn == UINT64_MAX;
-        wrong += due != UINT64_MAX && turn != UINT64_MAX;
+        wrong += t->untried != 0 && due == UINT64_MAX && !waits;
+        wrong += due != UINT64_MAX && waits;
         late += phx__timer_next(&r->timers) > PHX__MAX(due, r->now);
         if (t->node != PHX__NONE && t->node < d->targets.node_capacity && d->targets.nodes[t->node].linked)
-            wrong += t->round || due != UINT64_MAX || turn != UINT64_MAX;
+            wrong += t->round || due != UINT64_MAX || waits;
         else if (!d->stopped
                  && (t->hub || (d->links < d->limits.max_links && d->targets.known <= mesh)))
             /* And nobody who should be linked is at rest. */
-            wrong += !t->round && due == UINT64_MAX && turn == UINT64_MAX;
+            wrong += !t->round && due == UINT64_MAX && !waits;
     }
     for (i = 0; i < d->targets.node_capacity; i++) {
         linked += d->targets.nodes[i].linked != 0;
-        latent += d->targets.nodes[i].target == PHX__DIAL_LATENT;
-        /* Who may be dialled has a target. */
-        wrong += d->targets.nodes[i].target == PHX__DIAL_LATENT
-                 && (d->targets.known <= mesh || d->targets.nodes[i].wanted
-                     || phx__dial_target_is_pick(&d->targets, i));
         known += d->targets.nodes[i].linked || d->targets.nodes[i].target != 0;
     }
     wrong += open != r->open_count || open > d->limits.max_dials;
-    wrong += linked != d->links || known != d->targets.known || latent != d->targets.latent;
+    wrong += linked != d->links || known != d->targets.known || waiting != d->waiting;
     /* Whoever is due either waits for a slot or is called in time. */
     wrong += late > 0 && open < d->limits.max_dials;
     r->wrong += wrong;

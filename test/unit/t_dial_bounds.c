@@ -516,26 +516,28 @@ static void test_addresses(void)
 
 static void test_gives_way(void)
 {
-    /* Goal: of eight dials two may go unanswered for longer than 250 ms; of three the oldest gives way. */
-    struct phx__dial_slots s;
-    struct phx__mem mem;
-    uint32_t number[4], i;
-    uint64_t next;
+    /* Goal: each dial has 250 ms for an answer, however many wait; then the oldest without one gives way.
+     * Method: four slots, of which the oldest dial is answered. */
+    struct rig *r = rig_new(100, 4, 62);
+    uint32_t i, first;
 
-    phx__mem_init(&mem, NULL, 0);
-    check(phx__dial_slot_init(&s, &mem, 8) == 0, "eight");
-    for (i = 0; i < 4; i++)
-        number[i] = phx__dial_slot_open(&s, i, i, SECOND + 10 - i);
-    phx__dial_slot_find(&s, number[3])->answered_at = 1;
-    ok(phx__dial_slot_gives_way(&s, SECOND + 250 * MS + 7, &next) == PHX__NONE
-           && next == SECOND + 250 * MS + 8,
-       "at first none has lingered, the answered one never does");
-    ok(phx__dial_slot_gives_way(&s, SECOND + 250 * MS + 9, &next) == PHX__NONE
-           && next == SECOND + 250 * MS + 10,
-       "two may");
-    ok(phx__dial_slot_gives_way(&s, SECOND + 250 * MS + 10, &next) == number[2] && next == UINT64_MAX,
-       "of three it is the oldest");
-    phx__mem_put(&mem, s.at, s.capacity * sizeof *s.at);
+    for (i = 0; i < 4; i++) {
+        rig_known(r);
+        rig_pass(r, 10 * MS);
+    }
+    phx__dial_answered(&r->d, r->open[0].slot);
+    first = r->open[1].slot;
+    rig_known(r);
+    rig_pass(r, 219 * MS);
+    ok(r->dials == 4 && r->abandons == 0, "all have their time");
+    rig_pass(r, MS);
+    ok(r->dials == 5 && r->abandons == 1 && phx__dial_slot_find(&r->d.slots, first) == NULL,
+       "250 ms after its dial the second one gives way");
+    rig_known(r);
+    rig_pass(r, 11 * MS);
+    ok(r->dials == 6 && r->abandons == 2, "then the third");
+    rig_check(r);
+    rig_free(r);
 }
 
 static void test_lines(void)

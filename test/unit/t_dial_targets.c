@@ -235,6 +235,7 @@ static void test_hub_leaves(void)
     phx__dial_forget(&r->d, node);
     ok(rig_wait(r) == UINT64_MAX, "goodbye, link still there: no dial");
     phx__dial_down(&r->d, node, 0);
+    phx__dial_forget(&r->d, node);
     phx__id_drop(&r->ids, node);
     again = rig_node(r);
     ok(again == node && r->d.targets.at[0].node == PHX__NONE, "its index is free");
@@ -586,10 +587,9 @@ static void test_random(void)
 {
     /* Goal: the invariants of rig_check and rig_dial after every event, and that all ends well.
      * Method: 50 nodes and 3 hubs, 5000 random events for each of 20 seeds and bounds, then
-     * every dial succeeds. Where not all may be dialled targets
-     * are put off. */
+     * every dial succeeds. */
     static const uint32_t links[] = { 100, 100, 20, 5 };
-    uint32_t seed, i, node, unlinked = 0, wrong = 0, dials = 0, latent = 0, before;
+    uint32_t seed, i, node, unlinked = 0, wrong = 0, dials = 0, before;
 
     for (seed = 0; seed < 20; seed++) {
         struct rig *r = rig_new(links[seed % 4], 1 + seed % 7, 1000 + seed);
@@ -602,7 +602,6 @@ static void test_random(void)
             random_event(r, 50);
             before = r->wrong;
             rig_check(r);
-            latent += r->d.targets.latent;
             if (before == 0 && r->wrong > 0)
                 check(0, "seed %u: wrong after event %u", seed, i);
         }
@@ -623,7 +622,7 @@ static void test_random(void)
         dials += r->dials;
         rig_free(r);
     }
-    ok(wrong == 0 && latent > 10000, "nothing was wrong in %u dials", dials);
+    ok(wrong == 0, "nothing was wrong in %u dials", dials);
     ok(unlinked == 0, "and where the mesh is full, everybody ends up linked");
 }
 
