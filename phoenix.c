@@ -2145,9 +2145,12 @@ PHX_PRIVATE int phx__names_take_conflict(struct phx__names *n, struct phx__names
 #define PHX_NAMES_LOST_H
 /* include "names/names.h" */
 
-/* A list of lost names: ascending, disjoint. */
+/* Lost names, ascending and disjoint; or news of names, oldest first. */
 struct phx__names_lost_list {
-    struct phx_lost *at;
+    struct phx__names_lost_item {
+        struct phx_lost names;
+        int back; /* news: they are lost no more */
+    } *at;
     uint32_t count, capacity;
 };
 struct phx__names_lost {
@@ -2156,12 +2159,10 @@ struct phx__names_lost {
     /* When this node was found to have failed. Must not call back into this room. */
     uint64_t (*since)(phx *ctx, uint32_t node);
     phx *ctx;
-    struct phx__names_lost_list now;        /* as of version */
-    int fresh;                              /* it is not compared with told yet */
-    struct phx__names_lost_list told;       /* as the host believes, once the news below are told */
-    struct phx__names_lost_list gone, come; /* news, names that are back or lost */
-    uint32_t taken;                         /* how many of the first of these that is not empty */
-    uint64_t version;                       /* of the names */
+    struct phx__names_lost_list now;  /* as of version, which is that of the names */
+    struct phx__names_lost_list news; /* what changed in it */
+    uint32_t taken;                   /* how many of the news */
+    uint64_t version;
     struct phx__names_index dead;           /* the claims of the failed alone, as of dead_version */
     uint64_t dead_version;
 };
@@ -2169,11 +2170,11 @@ PHX_PRIVATE void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem
                                       struct phx__names *names,
                                       uint64_t (*since)(phx *ctx, uint32_t node), phx *ctx);
 PHX_PRIVATE void phx__names_lost_free(struct phx__names_lost *l);
-/* Turns the difference between what is lost and what was told into news. 0 or PHX_ENOMEM: ask again later. */
-PHX_PRIVATE int phx__names_lost_compare(struct phx__names_lost *l);
-/* The next piece of news, those that are back first: 1, *out and whether it is lost; or 0. */
+/* Brings the list up to date, and adds to the news what changed in it. 0 or PHX_ENOMEM: nothing changed. */
+PHX_PRIVATE int phx__names_lost_find(struct phx__names_lost *l);
+/* The next piece of news, of one change those that are back first: 1, *out and whether it is lost; or 0. */
 PHX_PRIVATE int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost);
-/* This node is about to be forgotten: that its names were lost is no longer known to have been told. */
+/* This node is about to be forgotten: its names leave the list, and that is no news. */
 PHX_PRIVATE void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner);
 /* What is lost of first..last: how many ranges, of which at most `capacity` are put into out. */
 PHX_PRIVATE size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t last,
@@ -8684,9 +8685,7 @@ struct phx__tls {
     struct tls_policy policy;
     br_ec_impl ec;   /* the curves of the exchange */
     const char *why; /* known better than the engine's error tells */
-    uint8_t *rest;   /* ciphertext that the stream did not take */
-    size_t rest_size, rest_taken;
-    uint32_t rest_capacity;
+    struct phx__slices rest; /* ciphertext that the stream did not take */
     uint8_t in[TLS_IN], out[TLS_OUT];
 };
 
@@ -8948,6 +8947,7 @@ int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struc
         return PHX_ENOMEM;
     t->set = s;
     t->dialer = dialer;
+    phx__buf_slices_init(&t->rest, s->mem);
     if (s->pem != NULL) {
         phx__tls_cert_judge_by_ca(s->pem, &t->judge.minimal);
     } else {
@@ -8969,7 +8969,7 @@ void phx__tls_free(struct phx__tls *t)
     if (t == NULL)
         return;
     mem = t->set->mem;
-    phx__mem_put(mem, t->rest, t->rest_capacity);
+    phx__buf_slices_free(&t->rest);
     phx__mem_put_secret(mem, t, sizeof *t); /* it held the keys of a connection */
 }
 
@@ -8977,21 +8977,18 @@ void phx__tls_free(struct phx__tls *t)
 
 static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
 {
-    size_t left = t->rest_size - t->rest_taken;
+    struct phx__block *b;
+    int err;
 
     if (size == 0)
         return 0;
-    if (left + size > TLS_REST_MAX)
+    if (t->rest.bytes + size > TLS_REST_MAX)
         return PHX_ETLS;
-    if (left > 0)
-        memmove(t->rest, t->rest + t->rest_taken, left);
-    t->rest_taken = 0;
-    t->rest_size = left;
-    if (phx__mem_grow(t->set->mem, &t->rest, &t->rest_capacity, (uint32_t)(left + size), 1) != 0)
+    if ((b = phx__buf_block_new(t->set->mem, size)) == NULL)
         return PHX_ENOMEM;
-    memcpy(t->rest + left, data, size);
-    t->rest_size += size;
-    return 0;
+    err = phx__buf_slices_push(&t->rest, b, memcpy(b->data, data, size), size);
+    phx__buf_block_drop(b);
+    return err;
 }
 
 static int tls_ended(const struct phx__tls *t)
@@ -9068,11 +9065,8 @@ int phx__tls_seal(struct phx__tls *t, struct phx__slices *from, struct iovec *ou
 {
     size_t size = 0, n;
 
-    if (t->rest_size > t->rest_taken) {
-        out->iov_base = t->rest + t->rest_taken;
-        out->iov_len = t->rest_size - t->rest_taken;
+    if (phx__buf_slices_iov(&t->rest, out, 1) > 0)
         return 0;
-    }
     while (size < TLS_BUFFER) {
         unsigned state = br_ssl_engine_current_state(t->engine);
         unsigned char *at;
@@ -9099,18 +9093,13 @@ int phx__tls_sent(struct phx__tls *t, const struct iovec *what, size_t taken)
 {
     if (what->iov_base == t->set->buffer)
         return tls_keep(t, t->set->buffer + taken, what->iov_len - taken);
-    t->rest_taken += taken;
-    if (t->rest_taken == t->rest_size) {
-        phx__mem_put(t->set->mem, t->rest, t->rest_capacity);
-        t->rest = NULL;
-        t->rest_size = t->rest_taken = t->rest_capacity = 0;
-    }
+    phx__buf_slices_take(&t->rest, taken);
     return 0;
 }
 
 size_t phx__tls_queued(const struct phx__tls *t)
 {
-    return t->rest_size - t->rest_taken;
+    return t->rest.bytes;
 }
 
 int phx__tls_binding(struct phx__tls *t, uint8_t out[32])
@@ -14553,11 +14542,12 @@ PHX__COLD int phx__names_take_conflict(struct phx__names *n, struct phx__names_c
  * changed is claimed by a failed node. An index over the claims of the failed alone is kept, and each of its
  * segments is cut against the index of the living.
  *
- * News is the difference between two such lists, by name and not by owner: when a second failed node turns
- * out to have claimed the same name later, the host is not told again. It is taken out before it is told, so
- * that a host that assumes the names inside on_broken, as it will, disturbs nothing. A node that is forgotten
- * takes its names out of both lists: they are not lost any more, but not back either, so nothing is said.
- * Names that are back come before names that are lost: no program that hands them out has one too many. */
+ * News is the difference between a list and the next, by name and not by owner: when a second failed node
+ * turns out to have claimed the same name later, the host is not told again. It is taken out before it is
+ * told, so that a host that assumes the names inside on_broken, as it will, disturbs nothing. A node that is
+ * forgotten takes its names out of the list: they are not lost any more, but not back either, so nothing is
+ * said. Of one difference names that are back come before those that are lost: no program that hands them out
+ * has one too many. */
 /* include "names/lost.h" */
 
 static void lost_drop(struct phx__names_lost *l, struct phx__names_lost_list *list)
@@ -14567,11 +14557,13 @@ static void lost_drop(struct phx__names_lost *l, struct phx__names_lost_list *li
 }
 
 static int lost_put(struct phx__names_lost *l, struct phx__names_lost_list *list, const struct phx_lost *like,
-                    uint64_t first, uint64_t last)
+                    uint64_t first, uint64_t last, int back)
 {
+    const struct phx_lost names = { { first, last }, like->owner, like->since_us };
+
     if (phx__mem_grow(l->mem, &list->at, &list->capacity, list->count + 1, sizeof *list->at) != 0)
         return PHX_ENOMEM;
-    list->at[list->count++] = (struct phx_lost){ { first, last }, like->owner, like->since_us };
+    list->at[list->count++] = (struct phx__names_lost_item){ names, back };
     return 0;
 }
 
@@ -14589,27 +14581,28 @@ PHX__COLD static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_
         if (err != 0)
             return err;
         around.last = PHX__MIN(around.last, dead->last);
-        if (owner == PHX__NONE && lost_put(l, list, &like, first, around.last) != 0)
+        if (owner == PHX__NONE && lost_put(l, list, &like, first, around.last, 0) != 0)
             return PHX_ENOMEM;
         if (around.last == dead->last)
             return 0;
     }
 }
 
-/* The parts of the names of from that are not in less, appended to list. */
+/* The parts of the names of from that are not in less are news: they are back, or lost. */
 PHX__COLD static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_list *from,
-                      const struct phx__names_lost_list *less, struct phx__names_lost_list *list)
+                                const struct phx__names_lost_list *less, int back)
 {
     uint32_t i, k = 0;
 
     for (i = 0; i < from->count; i++) {
-        uint64_t first = from->at[i].range.first, last = from->at[i].range.last;
+        const struct phx_lost *names = &from->at[i].names;
+        uint64_t first = names->range.first, last = names->range.last;
         int some = 1; /* something of first..last remains */
-        while (k < less->count && less->at[k].range.last < first)
+        while (k < less->count && less->at[k].names.range.last < first)
             k++;
-        for (; some && k < less->count && less->at[k].range.first <= last; k++) {
-            const struct phx_range *cut = &less->at[k].range;
-            if (cut->first > first && lost_put(l, list, &from->at[i], first, cut->first - 1) != 0)
+        for (; some && k < less->count && less->at[k].names.range.first <= last; k++) {
+            const struct phx_range *cut = &less->at[k].names.range;
+            if (cut->first > first && lost_put(l, &l->news, names, first, cut->first - 1, back) != 0)
                 return PHX_ENOMEM;
             if (cut->last >= last) {
                 some = 0;
@@ -14617,7 +14610,7 @@ PHX__COLD static int lost_minus(struct phx__names_lost *l, const struct phx__nam
             }
             first = cut->last + 1;
         }
-        if (some && lost_put(l, list, &from->at[i], first, last) != 0)
+        if (some && lost_put(l, &l->news, names, first, last, back) != 0)
             return PHX_ENOMEM;
     }
     return 0;
@@ -14634,9 +14627,7 @@ void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem, struc
 PHX__COLD void phx__names_lost_free(struct phx__names_lost *l)
 {
     lost_drop(l, &l->now);
-    lost_drop(l, &l->told);
-    lost_drop(l, &l->gone);
-    lost_drop(l, &l->come);
+    lost_drop(l, &l->news);
     phx__names_index_free(&l->dead);
 }
 
@@ -14656,10 +14647,10 @@ PHX__COLD static int lost_is_untouched(const struct phx__names_lost *l)
     return 1;
 }
 
-/* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
-PHX__COLD static int lost_find(struct phx__names_lost *l)
+PHX__COLD int phx__names_lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
+    uint32_t news = l->news.count;
     int err = 0;
 
     if (l->version == l->names->version || lost_is_untouched(l)) {
@@ -14672,64 +14663,40 @@ PHX__COLD static int lost_find(struct phx__names_lost *l)
         l->dead_version = l->names->dead_version;
     for (uint32_t i = 0; err == 0 && i < l->dead.count; i++)
         err = lost_cut(l, &list, &l->dead.at[i]);
-    if (err != 0) {
+    if (err != 0 || (err = lost_minus(l, &l->now, &list, 1)) != 0
+        || (err = lost_minus(l, &list, &l->now, 0)) != 0) {
+        l->news.count = news;
         lost_drop(l, &list);
         return err;
     }
     lost_drop(l, &l->now);
     l->now = list;
-    l->fresh = 1;
     l->version = l->names->version;
-    return 0;
-}
-
-PHX__COLD int phx__names_lost_compare(struct phx__names_lost *l)
-{
-    struct phx__names_lost_list told = { NULL, 0, 0 }, none = { NULL, 0, 0 };
-
-    if (l->gone.count + l->come.count > 0)
-        return 0; /* these first */
-    if (lost_find(l) != 0)
-        return PHX_ENOMEM;
-    if (!l->fresh)
-        return 0;
-    if (lost_minus(l, &l->told, &l->now, &l->gone) != 0 || lost_minus(l, &l->now, &l->told, &l->come) != 0
-        || lost_minus(l, &l->now, &none, &told) != 0) {
-        lost_drop(l, &l->gone);
-        lost_drop(l, &l->come);
-        lost_drop(l, &told);
-        return PHX_ENOMEM;
-    }
-    lost_drop(l, &l->told);
-    l->told = told;
-    l->fresh = 0;
     return 0;
 }
 
 PHX__COLD int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost)
 {
-    struct phx__names_lost_list *list = l->gone.count > 0 ? &l->gone : &l->come;
-
-    if (list->count == 0)
+    if (l->taken == l->news.count)
         return 0;
-    *is_lost = list == &l->come;
-    *out = list->at[l->taken++];
-    if (l->taken == list->count) {
+    *out = l->news.at[l->taken].names;
+    *is_lost = !l->news.at[l->taken++].back;
+    if (l->taken == l->news.count) {
         l->taken = 0;
-        lost_drop(l, list);
+        lost_drop(l, &l->news);
     }
     return 1;
 }
 
 PHX__COLD void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner)
 {
-    struct phx__names_lost_list *told = &l->told;
-    uint32_t i, kept = 0;
+    struct phx__names_lost_list *now = &l->now;
+    uint32_t kept = 0;
 
-    for (i = 0; i < told->count; i++)
-        if (!phx__id_equal(&told->at[i].owner, owner))
-            told->at[kept++] = told->at[i];
-    told->count = kept;
+    for (uint32_t i = 0; i < now->count; i++)
+        if (!phx__id_equal(&now->at[i].names.owner, owner))
+            now->at[kept++] = now->at[i];
+    now->count = kept;
 }
 
 size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t last, struct phx_lost *out,
@@ -14739,13 +14706,13 @@ size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t l
     size_t n = 0;
     uint32_t i;
 
-    if (lost_find(l) != 0)
+    if (phx__names_lost_find(l) != 0)
         return 0;
     i = phx__names_index_find(now->at, sizeof *now->at, now->count, first);
-    for (; i < now->count && now->at[i].range.first <= last; i++, n++) {
+    for (; i < now->count && now->at[i].names.range.first <= last; i++, n++) {
         if (n >= capacity)
             continue;
-        out[n] = now->at[i];
+        out[n] = now->at[i].names;
         out[n].range.first = PHX__MAX(out[n].range.first, first);
         out[n].range.last = PHX__MIN(out[n].range.last, last);
     }
@@ -22370,7 +22337,7 @@ PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
     const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
 
     return DEAD_EACH + DEAD_EACH / 8 + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
-           + phx__names_count(&p->names, node) * (sizeof(struct phx__claim) + 2 * sizeof(struct phx_lost))
+           + phx__names_count(&p->names, node) * (sizeof(struct phx__claim) + sizeof(struct phx__names_lost_item))
            + (phx__post_sched_find(&p->post, node) != NULL ? sizeof(struct phx__post_peer) : 0)
            + (phx__detect_trouble_of(&p->detect, node) != NULL ? sizeof(struct phx__detect_trouble) : 0)
            + (t != NULL ? sizeof *t + t->count * sizeof *t->at : 0);
@@ -24928,8 +24895,7 @@ PHX__COLD static void step_report_lost(phx *p)
 PHX__COLD static int step_report_broken(phx *p)
 {
     struct phx_lost lost;
-    int broken, rest = p->lost.gone.count + p->lost.come.count > 0; /* of an older version */
-    int err = phx__names_lost_compare(&p->lost);
+    int broken, err = phx__names_lost_find(&p->lost);
     uint32_t done = 0;
 
     p->news.late |= err != 0;
@@ -24937,7 +24903,7 @@ PHX__COLD static int step_report_broken(phx *p)
         if (!step_may_tell(p, done))
             return PHX_EAGAIN;
         if (!phx__names_lost_take(&p->lost, &lost, &broken))
-            return rest ? PHX_EAGAIN : err;
+            return err;
         phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
                       lost.range.first, lost.range.last, broken ? "broken" : "back");
         if (p->cfg.on_broken != NULL && !p->step.free_later && !p->leave.departed)
