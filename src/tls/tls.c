@@ -81,9 +81,7 @@ struct phx__tls {
     struct tls_policy policy;
     br_ec_impl ec;   /* the curves of the exchange */
     const char *why; /* known better than the engine's error tells */
-    uint8_t *rest;   /* ciphertext that the stream did not take */
-    size_t rest_size, rest_taken;
-    uint32_t rest_capacity;
+    struct phx__slices rest; /* ciphertext that the stream did not take */
     uint8_t in[TLS_IN], out[TLS_OUT];
 };
 
@@ -345,6 +343,7 @@ int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struc
         return PHX_ENOMEM;
     t->set = s;
     t->dialer = dialer;
+    phx__buf_slices_init(&t->rest, s->mem);
     if (s->pem != NULL) {
         phx__tls_cert_judge_by_ca(s->pem, &t->judge.minimal);
     } else {
@@ -366,7 +365,7 @@ void phx__tls_free(struct phx__tls *t)
     if (t == NULL)
         return;
     mem = t->set->mem;
-    phx__mem_put(mem, t->rest, t->rest_capacity);
+    phx__buf_slices_free(&t->rest);
     phx__mem_put_secret(mem, t, sizeof *t); /* it held the keys of a connection */
 }
 
@@ -374,21 +373,18 @@ void phx__tls_free(struct phx__tls *t)
 
 static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
 {
-    size_t left = t->rest_size - t->rest_taken;
+    struct phx__block *b;
+    int err;
 
     if (size == 0)
         return 0;
-    if (left + size > TLS_REST_MAX)
+    if (t->rest.bytes + size > TLS_REST_MAX)
         return PHX_ETLS;
-    if (left > 0)
-        memmove(t->rest, t->rest + t->rest_taken, left);
-    t->rest_taken = 0;
-    t->rest_size = left;
-    if (phx__mem_grow(t->set->mem, &t->rest, &t->rest_capacity, (uint32_t)(left + size), 1) != 0)
+    if ((b = phx__buf_block_new(t->set->mem, size)) == NULL)
         return PHX_ENOMEM;
-    memcpy(t->rest + left, data, size);
-    t->rest_size += size;
-    return 0;
+    err = phx__buf_slices_push(&t->rest, b, memcpy(b->data, data, size), size);
+    phx__buf_block_drop(b);
+    return err;
 }
 
 static int tls_ended(const struct phx__tls *t)
@@ -465,11 +461,8 @@ int phx__tls_seal(struct phx__tls *t, struct phx__slices *from, struct iovec *ou
 {
     size_t size = 0, n;
 
-    if (t->rest_size > t->rest_taken) {
-        out->iov_base = t->rest + t->rest_taken;
-        out->iov_len = t->rest_size - t->rest_taken;
+    if (phx__buf_slices_iov(&t->rest, out, 1) > 0)
         return 0;
-    }
     while (size < TLS_BUFFER) {
         unsigned state = br_ssl_engine_current_state(t->engine);
         unsigned char *at;
@@ -496,18 +489,13 @@ int phx__tls_sent(struct phx__tls *t, const struct iovec *what, size_t taken)
 {
     if (what->iov_base == t->set->buffer)
         return tls_keep(t, t->set->buffer + taken, what->iov_len - taken);
-    t->rest_taken += taken;
-    if (t->rest_taken == t->rest_size) {
-        phx__mem_put(t->set->mem, t->rest, t->rest_capacity);
-        t->rest = NULL;
-        t->rest_size = t->rest_taken = t->rest_capacity = 0;
-    }
+    phx__buf_slices_take(&t->rest, taken);
     return 0;
 }
 
 size_t phx__tls_queued(const struct phx__tls *t)
 {
-    return t->rest_size - t->rest_taken;
+    return t->rest.bytes;
 }
 
 int phx__tls_binding(struct phx__tls *t, uint8_t out[32])
