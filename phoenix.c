@@ -833,15 +833,10 @@ PHX_PRIVATE int phx__wire_route_get_card_part(const struct phx__frame *f, struct
 
 #define PHX__SUMMARY_REPLY 1u /* frame flag: this answers a SUMMARY */
 #define PHX__SUMMARY_MORE 2u  /* frame flag: another part follows */
-struct phx__summary_line { /* 29 bytes each, to the end of the body */
-    struct phx_id id;
-    uint64_t incarnation;
-    uint32_t seq;
-    uint8_t hops;
-};
-PHX_PRIVATE void phx__wire_route_put_summary_line(struct phx__writer *w, const struct phx__summary_line *s);
+/* A line, to the end of the body, is the beginning of an entry: id, incarnation, seq and hops. */
+PHX_PRIVATE void phx__wire_route_put_summary_line(struct phx__writer *w, const struct phx__entry *e);
 /* As next_entry. */
-PHX_PRIVATE int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__summary_line *s);
+PHX_PRIVATE int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__entry *e);
 
 #endif
 
@@ -1935,7 +1930,7 @@ PHX_PRIVATE void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const st
                                  uint64_t now);
 PHX_PRIVATE void phx__route_summary_begin(struct phx__route *r);
 PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
-                                         const struct phx__summary_line *s);
+                                         const struct phx__entry *s);
 PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply);
 
 /* PHX__TIMER_ROUTE_CHORE, again at once while there may be more: a destination given up, or PHX__NONE. */
@@ -6851,25 +6846,22 @@ void phx__wire_route_put_entry(struct phx__writer *w, const struct phx__entry *e
     }
 }
 
-/* ---- Summaries */
+/* ---- Summaries: the fields up to hops of an entry for each node. They have no count: it follows from the
+ * frame's size. */
 
-static const struct phx__field wire_summary_line[] = {
-    PHX__BYTES(phx__summary_line, id), PHX__NUMBER(phx__summary_line, incarnation),
-    PHX__NUMBER(phx__summary_line, seq), PHX__NUMBER(phx__summary_line, hops),
-};
+#define WIRE_SUMMARY_FIELDS 4
 
-/* Lines are all of one size and have no count: it follows from the frame's size. */
-void phx__wire_route_put_summary_line(struct phx__writer *w, const struct phx__summary_line *s)
+void phx__wire_route_put_summary_line(struct phx__writer *w, const struct phx__entry *e)
 {
-    phx__wire_put_fields(w, PHX__TABLE(wire_summary_line), s);
+    phx__wire_put_fields(w, wire_entry, WIRE_SUMMARY_FIELDS, e);
 }
 
-int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__summary_line *s)
+int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__entry *e)
 {
     if (!r->bad && r->left == 0)
         return 0;
-    phx__wire_get_fields(r, PHX__TABLE(wire_summary_line), s);
-    return r->bad || !phx__wire_is_honest(s->incarnation, s->seq) ? PHX_EPROTO : 1;
+    phx__wire_get_fields(r, wire_entry, WIRE_SUMMARY_FIELDS, e);
+    return r->bad || !phx__wire_is_honest(e->incarnation, e->seq) ? PHX_EPROTO : 1;
 }
 
 /* ======== src/wire/link.c ======== */
@@ -12164,7 +12156,7 @@ void phx__route_summary_begin(struct phx__route *r)
         r->table.at[v].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
 
-void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__summary_line *s)
+void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__entry *s)
 {
     uint32_t node = phx__id_find(r->ids, &s->id);
     struct phx__dest *d;
@@ -22713,8 +22705,8 @@ PHX__COLD static void frames_summary(phx *p, uint32_t nbr, int reply)
         for (start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0); node < end; node++) {
             const struct phx__dest *d = phx__route_dest(&p->route, node);
             if (d != NULL)
-                phx__wire_route_put_summary_line(&w, &(struct phx__summary_line){ p->ids.at[node],
-                                                     d->incarnation, d->seq, d->hops });
+                phx__wire_route_put_summary_line(&w, &(struct phx__entry){
+                    .id = p->ids.at[node], .incarnation = d->incarnation, .seq = d->seq, .hops = d->hops });
         }
         phx__wire_end(&w, start);
         frames_end(p, l, &w);
@@ -22903,7 +22895,7 @@ PHX__COLD static int frames_on_summary(phx *p, struct phx__link *l, const struct
 {
     int got, reply = (f->flags & PHX__SUMMARY_REPLY) != 0;
     uint64_t walked = p->route.counters.walked;
-    struct phx__summary_line s;
+    struct phx__entry s;
     struct phx__reader r;
 
     phx__buf_reader_init(&r, f->body, f->size);
