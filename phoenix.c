@@ -14127,46 +14127,43 @@ static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t
     return gaps + 1;
 }
 
-/* Puts a claim behind those from..out - 1, or into the last of these: how many more they are. */
-static uint32_t names_emit(struct phx__claim *at, uint32_t from, uint32_t out, struct phx__claim c)
+/* Puts these pieces, for which there is room, in the place of claims i..j - 1. */
+static void names_splice(struct phx__names_of *own, uint32_t i, uint32_t j, const struct phx__claim *piece,
+                         uint32_t pieces)
 {
-    int joins = out > from && at[out - 1].last + 1 == c.first && at[out - 1].epoch == c.epoch;
-
-    if (joins)
-        at[out - 1].last = c.last;
-    else
-        at[out] = c;
-    return !joins;
+    memmove(own->at + i + pieces, own->at + j, (own->count - j) * sizeof *own->at);
+    memcpy(own->at + i, piece, pieces * sizeof *own->at);
+    own->count += i + pieces - j;
 }
 
-/* Fills the gaps that own claims i..j - 1 leave in a new one, for which there is room. raises: those that it
- * meets or touches get its epoch. Neighbours of one epoch become one claim. */
-PHX__COLD static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
-                                 const struct phx__claim *want, int raises)
+/* Makes one claim of a new one and all that it meets, which is i..j - 1, or touches. */
+PHX__COLD static void names_merge(struct phx__names_of *own, uint32_t i, uint32_t j, struct phx__claim want)
 {
-    uint32_t in = i + gaps, out = i;
-    struct phx__claim gap = *want;
-    int open = 1; /* something of it is left to fill */
-
-    memmove(own->at + in, own->at + i, (own->count - i) * sizeof *own->at);
-    for (own->count += gaps; in < j + gaps; in++) {
-        struct phx__claim held = own->at[in]; /* out may be its own place */
-        gap.last = held.first <= want->last ? held.first - 1 : want->last; /* unused at name 0 */
-        if (open && held.first > gap.first)
-            out += names_emit(own->at, i, out, gap);
-        open &= held.last < want->last;
-        if (raises && (held.last >= want->first || held.last + 1 == want->first)
-            && (held.first <= want->last || held.first - 1 == want->last))
-            held.epoch = want->epoch;
-        out += names_emit(own->at, i, out, held);
-        gap.first = PHX__MAX(held.last + 1, want->first);
+    i -= i > 0 && own->at[i - 1].last + 1 == want.first;
+    j += j < own->count && own->at[j].first - 1 == want.last;
+    if (j > i) {
+        want.first = PHX__MIN(want.first, own->at[i].first);
+        want.last = PHX__MAX(want.last, own->at[j - 1].last);
     }
-    gap.last = want->last;
-    if (open)
-        out += names_emit(own->at, i, out, gap);
-    if (out < in)
-        memmove(own->at + out, own->at + in, (own->count - in) * sizeof *own->at);
-    own->count -= in - out;
+    names_splice(own, i, j, &want, 1);
+}
+
+/* Fills the gaps that claims i..j - 1, all that it meets, leave in a new one. There is room. It goes down from
+ * the last one, so nothing is overwritten that has not been moved. */
+PHX__COLD static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
+                                 struct phx__claim want)
+{
+    memmove(own->at + j + gaps, own->at + j, (own->count - j) * sizeof *own->at);
+    own->count += gaps;
+    while (gaps > 0) {
+        struct phx__claim next = { j > i ? own->at[j - 1].last + 1 : want.first, want.last, want.epoch };
+        if (j > i && own->at[j - 1].last >= want.last) /* no gap behind this one, but before it */
+            next = own->at[--j];
+        else
+            gaps--;
+        own->at[j + gaps] = next;
+        want.last = next.first - 1; /* unused at name 0 */
+    }
 }
 
 static void names_see_epoch(struct phx__names *n, uint64_t epoch)
@@ -14315,9 +14312,10 @@ PHX__COLD int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t l
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
     j = names_past(own, i, last);
-    j += j < own->count;
-    i -= i > 0;
-    names_fill(own, i, j, gaps, &want, want.epoch == n->epoch_max && !n->keep);
+    if (want.epoch == n->epoch_max && !n->keep)
+        names_merge(own, i, j, want);
+    else
+        names_fill(own, i, j, gaps, want);
     names_patch(n, PHX__SELF, &want);
     names_change(n, first, last);
     names_close(n, own, i, was);
@@ -14349,9 +14347,7 @@ PHX__COLD int phx__names_release(struct phx__names *n, uint64_t first, uint64_t 
         return PHX_ELIMIT; /* a hole in the middle makes one claim more than a card can hold */
     if (names_room(n, own, i + pieces > j) != 0)
         return PHX_ENOMEM;
-    memmove(own->at + i + pieces, own->at + j, (own->count - j) * sizeof *own->at);
-    memcpy(own->at + i, piece, pieces * sizeof *own->at);
-    own->count += i + pieces - j;
+    names_splice(own, i, j, piece, pieces);
     n->stale = 1;
     names_change(n, first, last);
     names_close(n, own, i, was);

@@ -184,8 +184,8 @@ static uint32_t pages_after(uint32_t count, uint32_t behind)
 static void test_page_sizes(void)
 {
     /* Goal: a list of 256 claims is cut in two by one that comes where 128 move, and no other is. */
-    ok(pages_after(255, 126) == 1, "256 with it, 128 from the one before it on");
-    ok(pages_after(255, 125) == 0, "127");
+    ok(pages_after(255, 127) == 1, "256 with it, 128 from it on");
+    ok(pages_after(255, 126) == 0, "127");
     ok(pages_after(254, 200) == 0, "255 with it");
 }
 
