@@ -2279,7 +2279,8 @@ PHX_PRIVATE void phx__detect_free(struct phx__detect *d);
 PHX_PRIVATE void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits);
 /* The host will be away for us microseconds: tells all neighbours. 0: it is back. */
 PHX_PRIVATE void phx__detect_busy(struct phx__detect *d, uint64_t us);
-/* A step begins: before any other of these functions, and before timers are taken. Notices own stalls. */
+/* A step begins: before any other of these functions, and before timers are taken. Notices own stalls. Here
+ * and below now is the node's clock, which never runs back. */
 PHX_PRIVATE void phx__detect_step(struct phx__detect *d, uint64_t now);
 /* A link is up or down. quiet: both have PHX__FEATURE_QUIET. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quiet, uint64_t now);
@@ -12958,16 +12959,10 @@ PHX__APART static uint64_t detect_sum(uint64_t a, uint64_t b)
     return a < never && b < never - a ? a + b : never;
 }
 
-/* The host's clock, held where it was if it ran backwards since the step began. */
-static uint64_t detect_clock(const struct phx__detect *d, uint64_t now)
-{
-    return now < d->last_step ? d->last_step : now;
-}
-
 /* The waking clock. It never runs backwards, because a stall is at most the gap between two steps. */
 static uint64_t detect_waking(const struct phx__detect *d, uint64_t now)
 {
-    return detect_clock(d, now) - d->stalled;
+    return now - d->stalled;
 }
 
 struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
@@ -13108,7 +13103,7 @@ static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_stat
     detect_count(d, state, 1);
     detect_count(d, n->state, -1);
     n->state = (uint8_t)state;
-    n->since = detect_clock(d, now);
+    n->since = now;
     d->ops.state(d->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
@@ -13120,7 +13115,7 @@ PHX__APART static void detect_record_accusation(struct phx__detect *d, uint32_t 
     if (t == NULL)
         return;
     t->accuser = accuser;
-    t->accused_ms = (uint32_t)(detect_clock(d, now) / PHX__MS);
+    t->accused_ms = (uint32_t)(now / PHX__MS);
 }
 
 /* When to look at those that are suspect or unreachable, at the latest; waking. */
@@ -13354,12 +13349,12 @@ PHX__COLD static void detect_note_stall(struct phx__detect *d, uint64_t gap, uin
 
 void phx__detect_step(struct phx__detect *d, uint64_t now)
 {
-    uint64_t due = detect_clock(d, phx__timer_next(d->timers)), gap = 0; /* not before the last step */
+    uint64_t due = PHX__MAX(phx__timer_next(d->timers), d->last_step), gap = 0;
 
     if (d->last_step == 0)
         d->last_step = now;
     if (now <= d->last_step)
-        return; /* a clock that ran backwards stands still until it has caught up */
+        return;
     if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2)) { /* a stall */
         uint64_t grace, longest = PHX__MAX(d->stalls[0], d->stalls[1]);
         gap = now - d->last_step;
@@ -13406,7 +13401,7 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quie
         return PHX_ENOMEM;
     /* A hello was received and sent just now. */
     l->received_at = detect_waking(d, now);
-    l->sent_at = detect_clock(d, now);
+    l->sent_at = now;
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
     l->announced_us = l->promised_us = quiet ? PHX__DETECT_QUIET_US : DETECT_FIRST_US;
     l->answer_by = UINT64_MAX;
@@ -13417,12 +13412,9 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quie
         detect_set_monitor(d, l, 1);
     }
     detect_fill_monitors(d);
-    l->beat_now = detect_is_owed(d, l);
+    /* Of a long interval it is told at once: this host may now compute for so long. */
+    l->beat_now = detect_is_owed(d, l) || d->limits.interval_us > l->promised_us;
     detect_set_timer(d, l, now);
-    if (d->limits.interval_us > l->promised_us) { /* told at once: this host may now compute for so long */
-        l->beat_now = 1;
-        phx__timer_set(d->timers, l->timer, d->last_step);
-    }
     phx__detect_alive(d, node, now);
     return 0;
 }
@@ -13451,7 +13443,7 @@ uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now
 
     if (l == NULL)
         return d->limits.interval_us;
-    l->sent_at = detect_clock(d, now);
+    l->sent_at = now;
     l->promised_us = d->pause ? d->pause : PHX__MAX(detect_interval(d, l), d->slow);
     l->beat_at = detect_sum(l->sent_at, detect_interval(d, l));
     l->beat_now = 0;
@@ -13489,7 +13481,7 @@ void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now)
     struct phx__detect_link *l = phx__detect_link_of(d, node);
 
     if (l != NULL)
-        l->sent_at = detect_clock(d, now);
+        l->sent_at = now;
 }
 
 void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_us, int busy, int watched,
@@ -13604,7 +13596,6 @@ PHX__COLD void phx__detect_forget(struct phx__detect *d, uint32_t node)
 
 void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t now)
 {
-    now = detect_clock(d, now);
     if (kind == PHX__TIMER_DETECT_LINK) {
         detect_link_due(d, node, now);
         return;
