@@ -689,9 +689,8 @@ struct phx__data {
 PHX_PRIVATE void phx__wire_data_put(struct phx__writer *w, const struct phx__data *d, int flags, int hops);
 PHX_PRIVATE int phx__wire_data_get(const struct phx__frame *f, struct phx__data *d);
 /* Decodes the head of a frame of which only the first size bytes are here: the head's size, or 0 if not all
- * of it is here or it is not a sound DATA frame. *whole: the size of the frame. d->payload is NULL. */
-PHX_PRIVATE size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags,
-                                        size_t *whole);
+ * of it is here or it is not a sound DATA frame. d->payload is NULL. */
+PHX_PRIVATE size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags);
 /* Runs. Before each message behind the first stand its size and perhaps its name and tag: how many bytes. */
 PHX_PRIVATE size_t phx__wire_data_more_head(int flags);
 /* Puts them where there is room for as many bytes: where the message's own go. */
@@ -6410,19 +6409,20 @@ int phx__wire_data_get(const struct phx__frame *f, struct phx__data *d)
     return phx__wire_close(&r) != 0 || !wire_data_fits(f->flags, d) ? PHX_EPROTO : 0;
 }
 
-size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags, size_t *whole)
+size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags)
 {
     struct phx__reader r;
     struct phx__frame f;
+    size_t whole;
 
-    if (size < PHX__DATA_HEAD || phx__wire_parse(p, size, &f, whole) < 0 || f.type != PHX__DATA)
+    if (size < PHX__DATA_HEAD || phx__wire_parse(p, size, &f, &whole) < 0 || f.type != PHX__DATA)
         return 0;
     phx__buf_reader_init(&r, p, size);
     (void)phx__buf_get_bytes(&r, PHX__WIRE_HEADER);
     wire_get_data_head(&r, f.flags, d);
     *flags = f.flags;
     size -= r.left;
-    d->size = *whole > size ? *whole - size : 0;
+    d->size = whole > size ? whole - size : 0;
     return r.bad || d->size == 0 || (f.flags & PHX__DATA_RUN) != 0 || !wire_data_fits(f.flags, d) ? 0 : size;
 }
 
@@ -18006,7 +18006,7 @@ static int sched_multicast_joins(struct phx__flow_out *o, const struct phx__flow
 /* The head of one frame for all of them: a line for each, which says what the head of its own frame does. */
 static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__post_peer **to, uint32_t n)
 {
-    size_t room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE, start = 0, whole;
+    size_t room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE, start = 0;
     struct phx__block *b = phx__buf_block_new(p->mem, room);
     struct phx__writer w;
     struct phx__data d;
@@ -18018,7 +18018,7 @@ static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__
     for (uint32_t i = 0; i < n; i++) {
         const struct phx__flow_record *r = phx__post_flow_peek(&to[i]->out);
 
-        (void)phx__wire_data_front(r->head->data + r->head_at, r->head_size, &d, &flags, &whole);
+        (void)phx__wire_data_front(r->head->data + r->head_at, r->head_size, &d, &flags);
         flags = r->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
         if (i == 0)
             start = phx__wire_data_begin_cast(&w, flags, to[0]->out.hops, n);
@@ -20183,10 +20183,10 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
 {
     struct phx__post_peer *peer;
     struct phx__data d;
-    size_t whole, head;
+    size_t head;
     int flags;
 
-    head = phx__wire_data_front(front, size, &d, &flags, &whole);
+    head = phx__wire_data_front(front, size, &d, &flags);
     if (head == 0 || !phx__id_equal(&d.target, &p->ids->at[PHX__SELF]))
         return 0;
     peer = phx__post_sched_find(p, recv_source(p, &d.source));
@@ -20219,10 +20219,9 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
 void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size, const uint8_t *payload)
 {
     struct phx__data d;
-    size_t whole;
     int flags;
 
-    if (payload == NULL || phx__wire_data_front(head, size, &d, &flags, &whole) == 0) {
+    if (payload == NULL || phx__wire_data_front(head, size, &d, &flags) == 0) {
         p->counters.duplicates++;
         return;
     }
