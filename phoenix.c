@@ -5958,6 +5958,7 @@ PHX__COLD int phx__addr_get(struct phx__reader *r, struct phx_address *a)
  * address. An address may take longer to be paid for than its host does, so otherwise a host would be driven
  * out by its own ports. Forgetting is generous: somebody could forget a host's bucket by naming hundreds of
  * others, but those come out of the shared bucket, and the salt decides which keys share four buckets. */
+/* include "base/map.h" */
 /* include "base/ratelimit.h" */
 
 #define RATELIMIT_WAYS 4u
@@ -5997,8 +5998,7 @@ uint64_t phx__ratelimit_key(const struct phx__ratelimit *l, const struct phx_add
         h = ratelimit_hash(h, a->path, strlen(a->path));
     else
         h = ratelimit_hash(ratelimit_hash(h, a->ip, sizeof a->ip), port, sizeof port);
-    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
-    h = (h ^ h >> 33) & ~(uint64_t)RATELIMIT_HOST;
+    h = phx__map_mix(h) & ~(uint64_t)RATELIMIT_HOST;
     if (!with_port)
         return h | RATELIMIT_HOST;
     return h != PHX__RATELIMIT_ALL ? h : 2 * RATELIMIT_HOST;
@@ -8625,6 +8625,8 @@ int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *ce
 /* include "tls/tls.h" */
 /* include "tls/cert.h" */
 
+#include <stddef.h>
+
 #ifdef PHX_TLS
 
 /* A record of 4 KiB, and what TLS 1.2 may add to it (BearSSL's own numbers for its larger buffers). */
@@ -8647,16 +8649,9 @@ struct phx__tls_set {
 
 struct tls_pin { /* a validator for BearSSL: the key we know, in whatever certificate */
     const br_x509_class *vtable;
-    struct phx__tls *tls;
     const struct tls_own *found;
-    uint32_t certs;
     size_t size;
     uint8_t cert[TLS_OWN_CERT];
-};
-
-struct tls_policy { /* a chooser of certificates for BearSSL */
-    const br_ssl_server_policy_class *vtable;
-    struct phx__tls *tls;
 };
 
 struct phx__tls {
@@ -8671,12 +8666,15 @@ struct phx__tls {
         struct tls_pin pin;
         br_x509_minimal_context minimal;
     } judge;
-    struct tls_policy policy;
+    const br_ssl_server_policy_class *policy; /* a chooser of certificates for BearSSL */
     br_ec_impl ec;   /* the curves of the exchange */
     const char *why; /* known better than the engine's error tells */
     struct phx__slices rest; /* ciphertext that the stream did not take */
     uint8_t in[TLS_IN], out[TLS_OUT];
 };
+
+/* What BearSSL knows by one of its members. */
+#define TLS_OF(self, member) ((struct phx__tls *)(void *)((char *)(self) - offsetof(struct phx__tls, member)))
 
 /* ---- Which of two keys, and whom to believe */
 
@@ -8684,7 +8682,7 @@ struct phx__tls {
 static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_server_context *cc,
                       br_ssl_server_choices *choices)
 {
-    struct phx__tls *t = ((struct tls_policy *)(void *)self)->tls;
+    struct phx__tls *t = TLS_OF(self, policy);
     br_ssl_server_context *server = &t->is.server;
     const struct tls_own *own = phx__tls_cert_hinted(t->set->own, t->set->own_count,
                                                      br_ssl_engine_get_server_name(&cc->eng));
@@ -8699,8 +8697,7 @@ static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_serv
 }
 
 /* Then the chosen one acts, so the other two are never called. */
-static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose, NULL,
-                                                             NULL };
+static const br_ssl_server_policy_class tls_policy_class = { sizeof(void *), tls_choose, NULL, NULL };
 
 static void tls_pin_start(const br_x509_class **self, const char *name)
 {
@@ -8708,7 +8705,7 @@ static void tls_pin_start(const br_x509_class **self, const char *name)
 
     (void)name;
     pin->found = NULL;
-    pin->size = pin->certs = 0;
+    pin->size = 0;
 }
 
 static void tls_pin_cert(const br_x509_class **self, uint32_t size)
@@ -8716,14 +8713,13 @@ static void tls_pin_cert(const br_x509_class **self, uint32_t size)
     (void)self, (void)size;
 }
 
-/* Only the first certificate is looked at, and only as much of it as one of ours has. */
+/* Only as much is looked at as a certificate of ours has. Whatever peers put around the key: they must have its
+ * private half. */
 static void tls_pin_append(const br_x509_class **self, const unsigned char *data, size_t size)
 {
     struct tls_pin *pin = (struct tls_pin *)(void *)self;
     size_t room = sizeof pin->cert - pin->size;
 
-    if (pin->certs > 0)
-        return;
     size = PHX__MIN(size, room);
     memcpy(pin->cert + pin->size, data, size);
     pin->size += size;
@@ -8731,14 +8727,14 @@ static void tls_pin_append(const br_x509_class **self, const unsigned char *data
 
 static void tls_pin_cert_end(const br_x509_class **self)
 {
-    ((struct tls_pin *)(void *)self)->certs++;
+    (void)self;
 }
 
 /* Which of our keys it shows. The engine sees whether it has the private half: it gets the key we know. */
 static unsigned tls_pin_end(const br_x509_class **self)
 {
     struct tls_pin *pin = (struct tls_pin *)(void *)self;
-    struct phx__tls *t = pin->tls;
+    struct phx__tls *t = TLS_OF(self, judge.pin);
 
     for (uint32_t i = 0; i < t->set->own_count && pin->size >= TLS_POINT_AT + TLS_POINT; i++)
         if (memcmp(pin->cert + TLS_POINT_AT, t->set->own[i].point, TLS_POINT) == 0)
@@ -8918,9 +8914,8 @@ static int tls_start_server(struct phx__tls *t, const uint8_t *seed)
         br_ssl_server_set_trust_anchor_names_alt(&t->is.server, t->set->pem->anchors,
                                                  t->set->pem->anchor_count);
     } else {
-        t->policy.vtable = &tls_policy_class;
-        t->policy.tls = t;
-        br_ssl_server_set_policy(&t->is.server, &t->policy.vtable);
+        t->policy = &tls_policy_class;
+        br_ssl_server_set_policy(&t->is.server, &t->policy);
         br_ssl_server_set_trust_anchor_names(&t->is.server, &t->set->issuer, 1);
     }
     return br_ssl_server_reset(&t->is.server);
@@ -8937,12 +8932,10 @@ int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struc
     t->set = s;
     t->dialer = dialer;
     phx__buf_slices_init(&t->rest, s->mem);
-    if (s->pem != NULL) {
+    if (s->pem != NULL)
         phx__tls_cert_judge_by_ca(s->pem, &t->judge.minimal);
-    } else {
+    else
         t->judge.pin.vtable = &tls_pin_class;
-        t->judge.pin.tls = t;
-    }
     if (!(dialer ? tls_start_client(t, seed) : tls_start_server(t, seed))) {
         phx__tls_free(t);
         return PHX_EIO; /* no random bytes */
