@@ -303,26 +303,24 @@ PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint
 {
     struct phx__detect_trouble *t = phx__detect_trouble_of(d, node);
     const struct phx__detect_node *n = &d->at[node];
-    uint64_t broken = detect_sum(n->since, d->limits.broken_us), fail_at, waking, at;
+    uint64_t broken = detect_sum(n->since, d->limits.broken_us), waking = detect_waking(d, now), fail_at;
+    uint64_t before = d->limits.broken_us - d->limits.broken_us / 2; /* .. it fails there is a second probe */
     int probes = t != NULL && !t->probed;
 
     if (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT)
         return;
     fail_at = t != NULL && t->fail_at != 0 ? t->fail_at : PHX__MAX(broken, d->stalled) - d->stalled;
     d->unlisted |= t == NULL;
-    waking = detect_waking(d, now);
-    at = probes ? fail_at - (d->limits.broken_us - d->limits.broken_us / 2) : fail_at;
     if (d->blind) {
         detect_look_at(d, waking + DETECT_BLIND_US);
     } else if (waking >= fail_at) { /* the neighbours of a node that is still suspect kept their links */
         detect_set_state(d, node, n->state == PHX_NODE_SUSPECT ? PHX_NODE_OK : PHX_NODE_FAILED, now);
+    } else if (probes && waking >= fail_at - before) {
+        t->probed = 1;
+        detect_look_at(d, fail_at);
+        d->ops.probe(d->ops.ctx, node, 1);
     } else {
-        probes = probes && waking >= at;
-        detect_look_at(d, probes ? fail_at : at);
-        if (probes) {
-            t->probed = 1;
-            d->ops.probe(d->ops.ctx, node, 1);
-        }
+        detect_look_at(d, probes ? fail_at - before : fail_at);
     }
 }
 
