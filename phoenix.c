@@ -8713,8 +8713,8 @@ static void tls_pin_cert(const br_x509_class **self, uint32_t size)
     (void)self, (void)size;
 }
 
-/* Only as much is looked at as a certificate of ours has. Whatever peers put around the key: they must have its
- * private half. */
+/* Only as much is looked at as a certificate of ours has. Whatever peers put around the key: they must have
+ * its private half. */
 static void tls_pin_append(const br_x509_class **self, const unsigned char *data, size_t size)
 {
     struct tls_pin *pin = (struct tls_pin *)(void *)self;
@@ -13605,9 +13605,9 @@ void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t no
 /* A sorted array of disjoint segments {first, last, owner}, neighbours of one owner merged, so a lookup is
  * one binary search and the segment is the widest range with that answer.
  *
- * A build takes 6 ms with 100,000 claims, 60 us with 1,000. So a few new claims go at once to a second list of
- * segments, which counts before the first until the next build. After many, or if one has gone, the index is
- * built at the next lookup and not before: a node that joins hears a thousand cards in a row and asks then.
+ * A build takes 6 ms with 100,000 claims, 60 us with 1,000. So a few new claims go at once to a second list
+ * of segments, which counts before the first until the next build. After many, or if one has gone, the index
+ * is built at the next lookup and not before: a node that joins hears a thousand cards and asks then.
  *
  * The build is a sweep from name 0 upwards over two heaps: for each node the next claim, lowest first, and
  * the claims open at this point, strongest first. A claim that ended while buried in the second heap is
@@ -14126,8 +14126,8 @@ PHX__COLD static void names_merge(struct phx__names_of *own, uint32_t i, uint32_
     names_splice(own, i, j, &want, 1);
 }
 
-/* Fills the gaps that claims i..j - 1, all that it meets, leave in a new one. There is room. It goes down from
- * the last one, so nothing is overwritten that has not been moved. */
+/* Fills the gaps that claims i..j - 1, all that it meets, leave in a new one. There is room. It goes down
+ * from the last one, so nothing is overwritten that has not been moved. */
 PHX__COLD static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
                                  struct phx__claim want)
 {
@@ -22302,7 +22302,8 @@ PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
     const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
 
     return DEAD_EACH + DEAD_EACH / 8 + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
-           + phx__names_count(&p->names, node) * (sizeof(struct phx__claim) + sizeof(struct phx__names_lost_item))
+           + phx__names_count(&p->names, node)
+                 * (sizeof(struct phx__claim) + sizeof(struct phx__names_lost_item))
            + (phx__post_sched_find(&p->post, node) != NULL ? sizeof(struct phx__post_peer) : 0)
            + (phx__detect_trouble_of(&p->detect, node) != NULL ? sizeof(struct phx__detect_trouble) : 0)
            + (t != NULL ? sizeof *t + t->count * sizeof *t->at : 0);

@@ -265,8 +265,8 @@ PHX__COLD static void names_merge(struct phx__names_of *own, uint32_t i, uint32_
     names_splice(own, i, j, &want, 1);
 }
 
-/* Fills the gaps that claims i..j - 1, all that it meets, leave in a new one. There is room. It goes down from
- * the last one, so nothing is overwritten that has not been moved. */
+/* Fills the gaps that claims i..j - 1, all that it meets, leave in a new one. There is room. It goes down
+ * from the last one, so nothing is overwritten that has not been moved. */
 PHX__COLD static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
                                  struct phx__claim want)
 {

@@ -120,8 +120,8 @@ static void tls_pin_cert(const br_x509_class **self, uint32_t size)
     (void)self, (void)size;
 }
 
-/* Only as much is looked at as a certificate of ours has. Whatever peers put around the key: they must have its
- * private half. */
+/* Only as much is looked at as a certificate of ours has. Whatever peers put around the key: they must have
+ * its private half. */
 static void tls_pin_append(const br_x509_class **self, const unsigned char *data, size_t size)
 {
     struct tls_pin *pin = (struct tls_pin *)(void *)self;

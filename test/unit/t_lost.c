@@ -145,7 +145,8 @@ static void test_overlaps(void)
     NEWS(&r, "+50-18446744073709551615@2 ");
     rig_claim(&r, 2, 6, 200, UINT64_MAX, 1, 0);
     NEWS(&r, "-101-199@2 ");
-    ok(r.lost.now.count == 2 && r.lost.now.at[0].names.range.last == 100 && r.lost.now.at[1].names.range.first == 200,
+    ok(r.lost.now.count == 2 && r.lost.now.at[0].names.range.last == 100
+           && r.lost.now.at[1].names.range.first == 200,
        "the list says so as well");
     ok(phx__names_lost_get(&r.lost, 100, 300, got, 2) == 2 && got[0].range.first == 100
            && got[0].range.last == 100 && got[1].range.first == 200 && got[1].range.last == 300,

@@ -259,8 +259,8 @@ static void test_build_without_memory(void)
 static void test_patch_bound(void)
 {
     /* Goal: what is patched is bounded, whatever has come: beyond it the index is built. What is left alone
-     * costs nothing. Method: a claim over 10,000 others, and one on each side of all of them; what is patched,
-     * and memory for it, is counted. */
+     * costs nothing. Method: a claim over 10,000 others, and one on each side of all of them; what is
+     * patched, and memory for it, is counted. */
     enum { EACH = 10000 };
     struct phx__claim *c = malloc((EACH + 2) * sizeof *c), wide = { 0, UINT64_MAX, 1000 };
     size_t asked;
