@@ -689,9 +689,8 @@ struct phx__data {
 PHX_PRIVATE void phx__wire_data_put(struct phx__writer *w, const struct phx__data *d, int flags, int hops);
 PHX_PRIVATE int phx__wire_data_get(const struct phx__frame *f, struct phx__data *d);
 /* Decodes the head of a frame of which only the first size bytes are here: the head's size, or 0 if not all
- * of it is here or it is not a sound DATA frame. *whole: the size of the frame. d->payload is NULL. */
-PHX_PRIVATE size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags,
-                                        size_t *whole);
+ * of it is here or it is not a sound DATA frame. d->payload is NULL. */
+PHX_PRIVATE size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags);
 /* Runs. Before each message behind the first stand its size and perhaps its name and tag: how many bytes. */
 PHX_PRIVATE size_t phx__wire_data_more_head(int flags);
 /* Puts them where there is room for as many bytes: where the message's own go. */
@@ -833,15 +832,10 @@ PHX_PRIVATE int phx__wire_route_get_card_part(const struct phx__frame *f, struct
 
 #define PHX__SUMMARY_REPLY 1u /* frame flag: this answers a SUMMARY */
 #define PHX__SUMMARY_MORE 2u  /* frame flag: another part follows */
-struct phx__summary_line { /* 29 bytes each, to the end of the body */
-    struct phx_id id;
-    uint64_t incarnation;
-    uint32_t seq;
-    uint8_t hops;
-};
-PHX_PRIVATE void phx__wire_route_put_summary_line(struct phx__writer *w, const struct phx__summary_line *s);
+/* A line, to the end of the body, is the beginning of an entry: id, incarnation, seq and hops. */
+PHX_PRIVATE void phx__wire_route_put_summary_line(struct phx__writer *w, const struct phx__entry *e);
 /* As next_entry. */
-PHX_PRIVATE int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__summary_line *s);
+PHX_PRIVATE int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__entry *e);
 
 #endif
 
@@ -1935,7 +1929,7 @@ PHX_PRIVATE void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const st
                                  uint64_t now);
 PHX_PRIVATE void phx__route_summary_begin(struct phx__route *r);
 PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
-                                         const struct phx__summary_line *s);
+                                         const struct phx__entry *s);
 PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply);
 
 /* PHX__TIMER_ROUTE_CHORE, again at once while there may be more: a destination given up, or PHX__NONE. */
@@ -2081,7 +2075,6 @@ struct phx__names_changes {
     struct phx_range at[64];
     uint32_t count; /* one more than there is room for: any name */
 };
-#define PHX__NAMES_GROWN 8u
 struct phx__names {
     struct phx__mem *mem;
     struct phx__ids *ids;
@@ -2091,12 +2084,8 @@ struct phx__names {
     uint32_t page_count, page_capacity, paged; /* paged: claims there */
     struct phx__names_index index; /* over all claims but those of the failed */
     uint64_t version; /* grows with each change of any claim: cheap "did anything change?" */
-    uint64_t indexed; /* version of the index */
-    struct phx__names_grown {
-        uint32_t node;
-        struct phx_range names;
-    } grown[PHX__NAMES_GROWN]; /* who has new claims since then, and between which names */
-    uint32_t grown_count;      /* one more than there is room for: the index is built anew */
+    int stale;         /* the index is built anew at the next look-up */
+    uint32_t patched;  /* segments that were looked at for patches since it was built */
     uint64_t dead_version; /* grows with each change of a claim of the failed */
     struct phx__names_changes changes;
     struct phx__names_conflict *conflicts; /* waiting for phx__names_take_conflict */
@@ -2150,9 +2139,12 @@ PHX_PRIVATE int phx__names_take_conflict(struct phx__names *n, struct phx__names
 #define PHX_NAMES_LOST_H
 /* include "names/names.h" */
 
-/* A list of lost names: ascending, disjoint. */
+/* Lost names, ascending and disjoint; or news of names, oldest first. */
 struct phx__names_lost_list {
-    struct phx_lost *at;
+    struct phx__names_lost_item {
+        struct phx_lost names;
+        int back; /* news: they are lost no more */
+    } *at;
     uint32_t count, capacity;
 };
 struct phx__names_lost {
@@ -2161,12 +2153,10 @@ struct phx__names_lost {
     /* When this node was found to have failed. Must not call back into this room. */
     uint64_t (*since)(phx *ctx, uint32_t node);
     phx *ctx;
-    struct phx__names_lost_list now;        /* as of version */
-    int fresh;                              /* it is not compared with told yet */
-    struct phx__names_lost_list told;       /* as the host believes, once the news below are told */
-    struct phx__names_lost_list gone, come; /* news, names that are back or lost */
-    uint32_t taken;                         /* how many of the first of these that is not empty */
-    uint64_t version;                       /* of the names */
+    struct phx__names_lost_list now;  /* as of version, which is that of the names */
+    struct phx__names_lost_list news; /* what changed in it */
+    uint32_t taken;                   /* how many of the news */
+    uint64_t version;
     struct phx__names_index dead;           /* the claims of the failed alone, as of dead_version */
     uint64_t dead_version;
 };
@@ -2174,11 +2164,11 @@ PHX_PRIVATE void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem
                                       struct phx__names *names,
                                       uint64_t (*since)(phx *ctx, uint32_t node), phx *ctx);
 PHX_PRIVATE void phx__names_lost_free(struct phx__names_lost *l);
-/* Turns the difference between what is lost and what was told into news. 0 or PHX_ENOMEM: ask again later. */
-PHX_PRIVATE int phx__names_lost_compare(struct phx__names_lost *l);
-/* The next piece of news, those that are back first: 1, *out and whether it is lost; or 0. */
+/* Brings the list up to date, and adds to the news what changed in it. 0 or PHX_ENOMEM: nothing changed. */
+PHX_PRIVATE int phx__names_lost_find(struct phx__names_lost *l);
+/* The next piece of news, of one change those that are back first: 1, *out and whether it is lost; or 0. */
 PHX_PRIVATE int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost);
-/* This node is about to be forgotten: that its names were lost is no longer known to have been told. */
+/* This node is about to be forgotten: its names leave the list, and that is no news. */
 PHX_PRIVATE void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner);
 /* What is lost of first..last: how many ranges, of which at most `capacity` are put into out. */
 PHX_PRIVATE size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t last,
@@ -2288,7 +2278,8 @@ PHX_PRIVATE void phx__detect_free(struct phx__detect *d);
 PHX_PRIVATE void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits);
 /* The host will be away for us microseconds: tells all neighbours. 0: it is back. */
 PHX_PRIVATE void phx__detect_busy(struct phx__detect *d, uint64_t us);
-/* A step begins: before any other of these functions, and before timers are taken. Notices own stalls. */
+/* A step begins: before any other of these functions, and before timers are taken. Notices own stalls. Here
+ * and below now is the node's clock, which never runs back. */
 PHX_PRIVATE void phx__detect_step(struct phx__detect *d, uint64_t now);
 /* A link is up or down. quiet: both have PHX__FEATURE_QUIET. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quiet, uint64_t now);
@@ -4291,19 +4282,15 @@ static size_t mem_rounded(size_t size)
 
 PHX__APART int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
 {
-    size_t kept = m->limit / 8, most = SIZE_MAX - MEM_HEAD - kept;
-
     /* What will be taken is what counts, or rounding would eat up nearly all of that eighth. */
-    if (m->limit != 0 && size <= most && size + MEM_HEAD >= MEM_LARGE)
-        size = mem_rounded(size + MEM_HEAD);
-    return size <= SIZE_MAX - kept && phx__mem_has_room(m, size + kept);
+    return size <= SIZE_MAX / 4 && phx__mem_has_room(m, mem_rounded(size + MEM_HEAD) + m->limit / 8);
 }
 
 int phx__mem_could_hold_mail(const struct phx__mem *m, size_t size, size_t mail)
 {
     struct phx__mem less = *m;
 
-    less.used -= mail < m->used - m->spare_bytes ? mail : m->used - m->spare_bytes;
+    less.used -= PHX__MIN(mail, m->used - m->spare_bytes);
     return phx__mem_has_room_for_mail(&less, size);
 }
 
@@ -5970,6 +5957,7 @@ PHX__COLD int phx__addr_get(struct phx__reader *r, struct phx_address *a)
  * address. An address may take longer to be paid for than its host does, so otherwise a host would be driven
  * out by its own ports. Forgetting is generous: somebody could forget a host's bucket by naming hundreds of
  * others, but those come out of the shared bucket, and the salt decides which keys share four buckets. */
+/* include "base/map.h" */
 /* include "base/ratelimit.h" */
 
 #define RATELIMIT_WAYS 4u
@@ -6009,8 +5997,7 @@ uint64_t phx__ratelimit_key(const struct phx__ratelimit *l, const struct phx_add
         h = ratelimit_hash(h, a->path, strlen(a->path));
     else
         h = ratelimit_hash(ratelimit_hash(h, a->ip, sizeof a->ip), port, sizeof port);
-    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
-    h = (h ^ h >> 33) & ~(uint64_t)RATELIMIT_HOST;
+    h = phx__map_mix(h) & ~(uint64_t)RATELIMIT_HOST;
     if (!with_port)
         return h | RATELIMIT_HOST;
     return h != PHX__RATELIMIT_ALL ? h : 2 * RATELIMIT_HOST;
@@ -6421,19 +6408,20 @@ int phx__wire_data_get(const struct phx__frame *f, struct phx__data *d)
     return phx__wire_close(&r) != 0 || !wire_data_fits(f->flags, d) ? PHX_EPROTO : 0;
 }
 
-size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags, size_t *whole)
+size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags)
 {
     struct phx__reader r;
     struct phx__frame f;
+    size_t whole;
 
-    if (size < PHX__DATA_HEAD || phx__wire_parse(p, size, &f, whole) < 0 || f.type != PHX__DATA)
+    if (size < PHX__DATA_HEAD || phx__wire_parse(p, size, &f, &whole) < 0 || f.type != PHX__DATA)
         return 0;
     phx__buf_reader_init(&r, p, size);
     (void)phx__buf_get_bytes(&r, PHX__WIRE_HEADER);
     wire_get_data_head(&r, f.flags, d);
     *flags = f.flags;
     size -= r.left;
-    d->size = *whole > size ? *whole - size : 0;
+    d->size = whole > size ? whole - size : 0;
     return r.bad || d->size == 0 || (f.flags & PHX__DATA_RUN) != 0 || !wire_data_fits(f.flags, d) ? 0 : size;
 }
 
@@ -6854,25 +6842,22 @@ void phx__wire_route_put_entry(struct phx__writer *w, const struct phx__entry *e
     }
 }
 
-/* ---- Summaries */
+/* ---- Summaries: the fields up to hops of an entry for each node. They have no count: it follows from the
+ * frame's size. */
 
-static const struct phx__field wire_summary_line[] = {
-    PHX__BYTES(phx__summary_line, id), PHX__NUMBER(phx__summary_line, incarnation),
-    PHX__NUMBER(phx__summary_line, seq), PHX__NUMBER(phx__summary_line, hops),
-};
+#define WIRE_SUMMARY_FIELDS 4
 
-/* Lines are all of one size and have no count: it follows from the frame's size. */
-void phx__wire_route_put_summary_line(struct phx__writer *w, const struct phx__summary_line *s)
+void phx__wire_route_put_summary_line(struct phx__writer *w, const struct phx__entry *e)
 {
-    phx__wire_put_fields(w, PHX__TABLE(wire_summary_line), s);
+    phx__wire_put_fields(w, wire_entry, WIRE_SUMMARY_FIELDS, e);
 }
 
-int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__summary_line *s)
+int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__entry *e)
 {
     if (!r->bad && r->left == 0)
         return 0;
-    phx__wire_get_fields(r, PHX__TABLE(wire_summary_line), s);
-    return r->bad || !phx__wire_is_honest(s->incarnation, s->seq) ? PHX_EPROTO : 1;
+    phx__wire_get_fields(r, wire_entry, WIRE_SUMMARY_FIELDS, e);
+    return r->bad || !phx__wire_is_honest(e->incarnation, e->seq) ? PHX_EPROTO : 1;
 }
 
 /* ======== src/wire/link.c ======== */
@@ -8639,6 +8624,8 @@ int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *ce
 /* include "tls/tls.h" */
 /* include "tls/cert.h" */
 
+#include <stddef.h>
+
 #ifdef PHX_TLS
 
 /* A record of 4 KiB, and what TLS 1.2 may add to it (BearSSL's own numbers for its larger buffers). */
@@ -8661,16 +8648,9 @@ struct phx__tls_set {
 
 struct tls_pin { /* a validator for BearSSL: the key we know, in whatever certificate */
     const br_x509_class *vtable;
-    struct phx__tls *tls;
     const struct tls_own *found;
-    uint32_t certs;
     size_t size;
     uint8_t cert[TLS_OWN_CERT];
-};
-
-struct tls_policy { /* a chooser of certificates for BearSSL */
-    const br_ssl_server_policy_class *vtable;
-    struct phx__tls *tls;
 };
 
 struct phx__tls {
@@ -8685,14 +8665,15 @@ struct phx__tls {
         struct tls_pin pin;
         br_x509_minimal_context minimal;
     } judge;
-    struct tls_policy policy;
+    const br_ssl_server_policy_class *policy; /* a chooser of certificates for BearSSL */
     br_ec_impl ec;   /* the curves of the exchange */
     const char *why; /* known better than the engine's error tells */
-    uint8_t *rest;   /* ciphertext that the stream did not take */
-    size_t rest_size, rest_taken;
-    uint32_t rest_capacity;
+    struct phx__slices rest; /* ciphertext that the stream did not take */
     uint8_t in[TLS_IN], out[TLS_OUT];
 };
+
+/* What BearSSL knows by one of its members. */
+#define TLS_OF(self, member) ((struct phx__tls *)(void *)((char *)(self) - offsetof(struct phx__tls, member)))
 
 /* ---- Which of two keys, and whom to believe */
 
@@ -8700,7 +8681,7 @@ struct phx__tls {
 static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_server_context *cc,
                       br_ssl_server_choices *choices)
 {
-    struct phx__tls *t = ((struct tls_policy *)(void *)self)->tls;
+    struct phx__tls *t = TLS_OF(self, policy);
     br_ssl_server_context *server = &t->is.server;
     const struct tls_own *own = phx__tls_cert_hinted(t->set->own, t->set->own_count,
                                                      br_ssl_engine_get_server_name(&cc->eng));
@@ -8715,8 +8696,7 @@ static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_serv
 }
 
 /* Then the chosen one acts, so the other two are never called. */
-static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose, NULL,
-                                                             NULL };
+static const br_ssl_server_policy_class tls_policy_class = { sizeof(void *), tls_choose, NULL, NULL };
 
 static void tls_pin_start(const br_x509_class **self, const char *name)
 {
@@ -8724,7 +8704,7 @@ static void tls_pin_start(const br_x509_class **self, const char *name)
 
     (void)name;
     pin->found = NULL;
-    pin->size = pin->certs = 0;
+    pin->size = 0;
 }
 
 static void tls_pin_cert(const br_x509_class **self, uint32_t size)
@@ -8732,14 +8712,13 @@ static void tls_pin_cert(const br_x509_class **self, uint32_t size)
     (void)self, (void)size;
 }
 
-/* Only the first certificate is looked at, and only as much of it as one of ours has. */
+/* Only as much is looked at as a certificate of ours has. Whatever peers put around the key: they must have
+ * its private half. */
 static void tls_pin_append(const br_x509_class **self, const unsigned char *data, size_t size)
 {
     struct tls_pin *pin = (struct tls_pin *)(void *)self;
     size_t room = sizeof pin->cert - pin->size;
 
-    if (pin->certs > 0)
-        return;
     size = PHX__MIN(size, room);
     memcpy(pin->cert + pin->size, data, size);
     pin->size += size;
@@ -8747,14 +8726,14 @@ static void tls_pin_append(const br_x509_class **self, const unsigned char *data
 
 static void tls_pin_cert_end(const br_x509_class **self)
 {
-    ((struct tls_pin *)(void *)self)->certs++;
+    (void)self;
 }
 
 /* Which of our keys it shows. The engine sees whether it has the private half: it gets the key we know. */
 static unsigned tls_pin_end(const br_x509_class **self)
 {
     struct tls_pin *pin = (struct tls_pin *)(void *)self;
-    struct phx__tls *t = pin->tls;
+    struct phx__tls *t = TLS_OF(self, judge.pin);
 
     for (uint32_t i = 0; i < t->set->own_count && pin->size >= TLS_POINT_AT + TLS_POINT; i++)
         if (memcmp(pin->cert + TLS_POINT_AT, t->set->own[i].point, TLS_POINT) == 0)
@@ -8934,9 +8913,8 @@ static int tls_start_server(struct phx__tls *t, const uint8_t *seed)
         br_ssl_server_set_trust_anchor_names_alt(&t->is.server, t->set->pem->anchors,
                                                  t->set->pem->anchor_count);
     } else {
-        t->policy.vtable = &tls_policy_class;
-        t->policy.tls = t;
-        br_ssl_server_set_policy(&t->is.server, &t->policy.vtable);
+        t->policy = &tls_policy_class;
+        br_ssl_server_set_policy(&t->is.server, &t->policy);
         br_ssl_server_set_trust_anchor_names(&t->is.server, &t->set->issuer, 1);
     }
     return br_ssl_server_reset(&t->is.server);
@@ -8952,12 +8930,11 @@ int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struc
         return PHX_ENOMEM;
     t->set = s;
     t->dialer = dialer;
-    if (s->pem != NULL) {
+    phx__buf_slices_init(&t->rest, s->mem);
+    if (s->pem != NULL)
         phx__tls_cert_judge_by_ca(s->pem, &t->judge.minimal);
-    } else {
+    else
         t->judge.pin.vtable = &tls_pin_class;
-        t->judge.pin.tls = t;
-    }
     if (!(dialer ? tls_start_client(t, seed) : tls_start_server(t, seed))) {
         phx__tls_free(t);
         return PHX_EIO; /* no random bytes */
@@ -8973,7 +8950,7 @@ void phx__tls_free(struct phx__tls *t)
     if (t == NULL)
         return;
     mem = t->set->mem;
-    phx__mem_put(mem, t->rest, t->rest_capacity);
+    phx__buf_slices_free(&t->rest);
     phx__mem_put_secret(mem, t, sizeof *t); /* it held the keys of a connection */
 }
 
@@ -8981,21 +8958,18 @@ void phx__tls_free(struct phx__tls *t)
 
 static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
 {
-    size_t left = t->rest_size - t->rest_taken;
+    struct phx__block *b;
+    int err;
 
     if (size == 0)
         return 0;
-    if (left + size > TLS_REST_MAX)
+    if (t->rest.bytes + size > TLS_REST_MAX)
         return PHX_ETLS;
-    if (left > 0)
-        memmove(t->rest, t->rest + t->rest_taken, left);
-    t->rest_taken = 0;
-    t->rest_size = left;
-    if (phx__mem_grow(t->set->mem, &t->rest, &t->rest_capacity, (uint32_t)(left + size), 1) != 0)
+    if ((b = phx__buf_block_new(t->set->mem, size)) == NULL)
         return PHX_ENOMEM;
-    memcpy(t->rest + left, data, size);
-    t->rest_size += size;
-    return 0;
+    err = phx__buf_slices_push(&t->rest, b, memcpy(b->data, data, size), size);
+    phx__buf_block_drop(b);
+    return err;
 }
 
 static int tls_ended(const struct phx__tls *t)
@@ -9072,11 +9046,8 @@ int phx__tls_seal(struct phx__tls *t, struct phx__slices *from, struct iovec *ou
 {
     size_t size = 0, n;
 
-    if (t->rest_size > t->rest_taken) {
-        out->iov_base = t->rest + t->rest_taken;
-        out->iov_len = t->rest_size - t->rest_taken;
+    if (phx__buf_slices_iov(&t->rest, out, 1) > 0)
         return 0;
-    }
     while (size < TLS_BUFFER) {
         unsigned state = br_ssl_engine_current_state(t->engine);
         unsigned char *at;
@@ -9103,18 +9074,13 @@ int phx__tls_sent(struct phx__tls *t, const struct iovec *what, size_t taken)
 {
     if (what->iov_base == t->set->buffer)
         return tls_keep(t, t->set->buffer + taken, what->iov_len - taken);
-    t->rest_taken += taken;
-    if (t->rest_taken == t->rest_size) {
-        phx__mem_put(t->set->mem, t->rest, t->rest_capacity);
-        t->rest = NULL;
-        t->rest_size = t->rest_taken = t->rest_capacity = 0;
-    }
+    phx__buf_slices_take(&t->rest, taken);
     return 0;
 }
 
 size_t phx__tls_queued(const struct phx__tls *t)
 {
-    return t->rest_size - t->rest_taken;
+    return t->rest.bytes;
 }
 
 int phx__tls_binding(struct phx__tls *t, uint8_t out[32])
@@ -12189,7 +12155,7 @@ void phx__route_summary_begin(struct phx__route *r)
         r->table.at[v].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
 
-void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__summary_line *s)
+void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__entry *s)
 {
     uint32_t node = phx__id_find(r->ids, &s->id);
     struct phx__dest *d;
@@ -12992,16 +12958,10 @@ PHX__APART static uint64_t detect_sum(uint64_t a, uint64_t b)
     return a < never && b < never - a ? a + b : never;
 }
 
-/* The host's clock, held where it was if it ran backwards since the step began. */
-static uint64_t detect_clock(const struct phx__detect *d, uint64_t now)
-{
-    return now < d->last_step ? d->last_step : now;
-}
-
 /* The waking clock. It never runs backwards, because a stall is at most the gap between two steps. */
 static uint64_t detect_waking(const struct phx__detect *d, uint64_t now)
 {
-    return detect_clock(d, now) - d->stalled;
+    return now - d->stalled;
 }
 
 struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
@@ -13151,7 +13111,7 @@ static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_stat
     detect_count(d, state, 1);
     detect_count(d, n->state, -1);
     n->state = (uint8_t)state;
-    n->since = detect_clock(d, now);
+    n->since = now;
     d->ops.state(d->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
@@ -13163,7 +13123,7 @@ PHX__APART static void detect_record_accusation(struct phx__detect *d, uint32_t 
     if (t == NULL)
         return;
     t->accuser = accuser;
-    t->accused_ms = (uint32_t)(detect_clock(d, now) / PHX__MS);
+    t->accused_ms = (uint32_t)(now / PHX__MS);
 }
 
 /* When to look at those that are suspect or unreachable, at the latest; waking. */
@@ -13217,26 +13177,24 @@ PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint
 {
     struct phx__detect_trouble *t = phx__detect_trouble_of(d, node);
     const struct phx__detect_node *n = &d->at[node];
-    uint64_t broken = detect_sum(n->since, d->limits.broken_us), fail_at, waking, at;
+    uint64_t broken = detect_sum(n->since, d->limits.broken_us), waking = detect_waking(d, now), fail_at;
+    uint64_t before = d->limits.broken_us - d->limits.broken_us / 2; /* .. it fails there is a second probe */
     int probes = t != NULL && !t->probed;
 
     if (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT)
         return;
     fail_at = t != NULL && t->fail_at != 0 ? t->fail_at : PHX__MAX(broken, d->stalled) - d->stalled;
     d->unlisted |= t == NULL;
-    waking = detect_waking(d, now);
-    at = probes ? fail_at - (d->limits.broken_us - d->limits.broken_us / 2) : fail_at;
     if (d->blind) {
         detect_look_at(d, waking + DETECT_BLIND_US);
     } else if (waking >= fail_at) { /* the neighbours of a node that is still suspect kept their links */
         detect_set_state(d, node, n->state == PHX_NODE_SUSPECT ? PHX_NODE_OK : PHX_NODE_FAILED, now);
+    } else if (probes && waking >= fail_at - before) {
+        t->probed = 1;
+        detect_look_at(d, fail_at);
+        d->ops.probe(d->ops.ctx, node, 1);
     } else {
-        probes = probes && waking >= at;
-        detect_look_at(d, probes ? fail_at : at);
-        if (probes) {
-            t->probed = 1;
-            d->ops.probe(d->ops.ctx, node, 1);
-        }
+        detect_look_at(d, probes ? fail_at - before : fail_at);
     }
 }
 
@@ -13397,12 +13355,12 @@ PHX__COLD static void detect_note_stall(struct phx__detect *d, uint64_t gap, uin
 
 void phx__detect_step(struct phx__detect *d, uint64_t now)
 {
-    uint64_t due = detect_clock(d, phx__timer_next(d->timers)), gap = 0; /* not before the last step */
+    uint64_t due = PHX__MAX(phx__timer_next(d->timers), d->last_step), gap = 0;
 
     if (d->last_step == 0)
         d->last_step = now;
     if (now <= d->last_step)
-        return; /* a clock that ran backwards stands still until it has caught up */
+        return;
     if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2)) { /* a stall */
         uint64_t grace, longest = detect_longest(d);
         gap = now - d->last_step;
@@ -13449,7 +13407,7 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quie
         return PHX_ENOMEM;
     /* A hello was received and sent just now. */
     l->received_at = detect_waking(d, now);
-    l->sent_at = detect_clock(d, now);
+    l->sent_at = now;
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
     l->announced_us = l->promised_us = quiet ? PHX__DETECT_QUIET_US : DETECT_FIRST_US;
     l->answer_by = UINT64_MAX;
@@ -13460,12 +13418,9 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quie
         detect_set_monitor(d, l, 1);
     }
     detect_fill_monitors(d);
-    l->beat_now = detect_is_owed(d, l);
+    /* Of a long interval it is told at once: this host may now compute for so long. */
+    l->beat_now = detect_is_owed(d, l) || d->limits.interval_us > l->promised_us;
     detect_set_timer(d, l, now);
-    if (d->limits.interval_us > l->promised_us) { /* told at once: this host may now compute for so long */
-        l->beat_now = 1;
-        phx__timer_set(d->timers, l->timer, d->last_step);
-    }
     phx__detect_alive(d, node, now);
     return 0;
 }
@@ -13494,7 +13449,7 @@ uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now
 
     if (l == NULL)
         return d->limits.interval_us;
-    l->sent_at = detect_clock(d, now);
+    l->sent_at = now;
     l->promised_us = d->pause ? d->pause : PHX__MAX(detect_interval(d, l), d->slow);
     l->beat_at = detect_sum(l->sent_at, detect_interval(d, l));
     l->beat_now = 0;
@@ -13532,7 +13487,7 @@ void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now)
     struct phx__detect_link *l = phx__detect_link_of(d, node);
 
     if (l != NULL)
-        l->sent_at = detect_clock(d, now);
+        l->sent_at = now;
 }
 
 void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_us, int busy, int watched,
@@ -13647,7 +13602,6 @@ PHX__COLD void phx__detect_forget(struct phx__detect *d, uint32_t node)
 
 void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t now)
 {
-    now = detect_clock(d, now);
     if (kind == PHX__TIMER_DETECT_LINK) {
         detect_link_due(d, node, now);
         return;
@@ -13670,9 +13624,9 @@ void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t no
 /* A sorted array of disjoint segments {first, last, owner}, neighbours of one owner merged, so a lookup is
  * one binary search and the segment is the widest range with that answer.
  *
- * The index is brought up to date at the first lookup after a change and not before: a node that joins hears
- * a thousand cards in a row and asks afterwards. A build takes 6 ms with 100,000 claims, 60 us with 1,000. So
- * a few new claims go to a second list of segments, which counts before the first until the next build.
+ * A build takes 6 ms with 100,000 claims, 60 us with 1,000. So a few new claims go at once to a second list
+ * of segments, which counts before the first until the next build. After many, or if one has gone, the index
+ * is built at the next lookup and not before: a node that joins hears a thousand cards and asks then.
  *
  * The build is a sweep from name 0 upwards over two heaps: for each node the next claim, lowest first, and
  * the claims open at this point, strongest first. A claim that ended while buried in the second heap is
@@ -13956,9 +13910,7 @@ uint32_t phx__names_index_look(const struct phx__names_index *x, uint64_t name, 
 /* Above it an epoch is not remembered, nor one so far above those that are. */
 #define NAMES_EPOCH_ROOM (UINT64_MAX / 2)
 #define NAMES_EPOCH_LEAP (UINT64_C(1) << 40)
-/* In grown_count: the index must be built anew. */
-#define NAMES_REBUILD (PHX__NAMES_GROWN + 1)
-/* Patches that an index takes before it is built anew: so many, and one for each 64 segments. */
+/* Segments of the index that are looked at for patches before it is built anew: so many, and one in 64. */
 #define NAMES_PATCHED 256u
 
 /* One past the last claim that begins at last or before it, counting from claim i. */
@@ -14045,8 +13997,7 @@ PHX__COLD static int names_contest(struct phx__names *n, uint32_t node, const st
     /* What does not fit into a card (a hostile one cut ours) is given up, and the application told. */
     for (i = PHX__CARD_CLAIMS; i < own->count; i++)
         names_lose(n, own->at[i].first, own->at[i].last, node);
-    if (own->count > PHX__CARD_CLAIMS)
-        n->grown_count = NAMES_REBUILD;
+    n->stale |= own->count > PHX__CARD_CLAIMS;
     own->count = PHX__MIN(own->count, PHX__CARD_CLAIMS);
     return 1;
 }
@@ -14173,46 +14124,43 @@ static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t
     return gaps + 1;
 }
 
-/* Puts a claim behind those from..out - 1, or into the last of these: how many more they are. */
-static uint32_t names_emit(struct phx__claim *at, uint32_t from, uint32_t out, struct phx__claim c)
+/* Puts these pieces, for which there is room, in the place of claims i..j - 1. */
+static void names_splice(struct phx__names_of *own, uint32_t i, uint32_t j, const struct phx__claim *piece,
+                         uint32_t pieces)
 {
-    int joins = out > from && at[out - 1].last + 1 == c.first && at[out - 1].epoch == c.epoch;
-
-    if (joins)
-        at[out - 1].last = c.last;
-    else
-        at[out] = c;
-    return !joins;
+    memmove(own->at + i + pieces, own->at + j, (own->count - j) * sizeof *own->at);
+    memcpy(own->at + i, piece, pieces * sizeof *own->at);
+    own->count += i + pieces - j;
 }
 
-/* Fills the gaps that own claims i..j - 1 leave in a new one, for which there is room. raises: those that it
- * meets or touches get its epoch. Neighbours of one epoch become one claim. */
-PHX__COLD static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
-                                 const struct phx__claim *want, int raises)
+/* Makes one claim of a new one and all that it meets, which is i..j - 1, or touches. */
+PHX__COLD static void names_merge(struct phx__names_of *own, uint32_t i, uint32_t j, struct phx__claim want)
 {
-    uint32_t in = i + gaps, out = i;
-    struct phx__claim gap = *want;
-    int open = 1; /* something of it is left to fill */
-
-    memmove(own->at + in, own->at + i, (own->count - i) * sizeof *own->at);
-    for (own->count += gaps; in < j + gaps; in++) {
-        struct phx__claim held = own->at[in]; /* out may be its own place */
-        gap.last = held.first <= want->last ? held.first - 1 : want->last; /* unused at name 0 */
-        if (open && held.first > gap.first)
-            out += names_emit(own->at, i, out, gap);
-        open &= held.last < want->last;
-        if (raises && (held.last >= want->first || held.last + 1 == want->first)
-            && (held.first <= want->last || held.first - 1 == want->last))
-            held.epoch = want->epoch;
-        out += names_emit(own->at, i, out, held);
-        gap.first = PHX__MAX(held.last + 1, want->first);
+    i -= i > 0 && own->at[i - 1].last + 1 == want.first;
+    j += j < own->count && own->at[j].first - 1 == want.last;
+    if (j > i) {
+        want.first = PHX__MIN(want.first, own->at[i].first);
+        want.last = PHX__MAX(want.last, own->at[j - 1].last);
     }
-    gap.last = want->last;
-    if (open)
-        out += names_emit(own->at, i, out, gap);
-    if (out < in)
-        memmove(own->at + out, own->at + in, (own->count - in) * sizeof *own->at);
-    own->count -= in - out;
+    names_splice(own, i, j, &want, 1);
+}
+
+/* Fills the gaps that claims i..j - 1, all that it meets, leave in a new one. There is room. It goes down
+ * from the last one, so nothing is overwritten that has not been moved. */
+PHX__COLD static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
+                                 struct phx__claim want)
+{
+    memmove(own->at + j + gaps, own->at + j, (own->count - j) * sizeof *own->at);
+    own->count += gaps;
+    while (gaps > 0) {
+        struct phx__claim next = { j > i ? own->at[j - 1].last + 1 : want.first, want.last, want.epoch };
+        if (j > i && own->at[j - 1].last >= want.last) /* no gap behind this one, but before it */
+            next = own->at[--j];
+        else
+            gaps--;
+        own->at[j + gaps] = next;
+        want.last = next.first - 1; /* unused at name 0 */
+    }
 }
 
 static void names_see_epoch(struct phx__names *n, uint64_t epoch)
@@ -14253,20 +14201,26 @@ PHX__APART static void names_change(struct phx__names *n, uint64_t first, uint64
     c->count += c->count <= PHX__COUNT(c->at);
 }
 
-/* The node has new claims between these names: the index is patched at the next look-up. */
-PHX__COLD static void names_grew(struct phx__names *n, uint32_t node, uint64_t first, uint64_t last)
+/* Gives a node what its new claim wins in the index, unless that is built anew at the next look-up anyhow. */
+PHX__COLD static void names_patch(struct phx__names *n, uint32_t node, const struct phx__claim *c)
 {
-    uint32_t i = 0;
+    struct phx_range part;
 
-    while (i < n->grown_count && i < PHX__COUNT(n->grown) && n->grown[i].node != node)
-        i++;
-    if (i == PHX__COUNT(n->grown)) {
-        n->grown_count = NAMES_REBUILD;
-    } else if (i == n->grown_count) {
-        n->grown[n->grown_count++] = (struct phx__names_grown){ node, { first, last } };
-    } else {
-        n->grown[i].names.first = PHX__MIN(n->grown[i].names.first, first);
-        n->grown[i].names.last = PHX__MAX(n->grown[i].names.last, last);
+    for (uint64_t name = c->first; !n->stale; name = part.last + 1) {
+        uint32_t owner = phx__names_index_look(&n->index, name, &part);
+        const struct phx__names_of *of = owner == PHX__NONE || owner == node ? NULL : &n->of[owner];
+        uint32_t i = of == NULL ? 0 : names_from(of, name);
+        int wins = owner != node;
+        part = (struct phx_range){ name, PHX__MIN(part.last, c->last) };
+        if (of != NULL && i < of->count) { /* of an owner that has lost it the claim may be gone */
+            int holds = of->at[i].first <= name;
+            part.last = PHX__MIN(part.last, holds ? of->at[i].last : of->at[i].first - 1);
+            wins = !holds || phx__names_index_beats(n->ids, c->epoch, node, of->at[i].epoch, owner);
+        }
+        n->stale = ++n->patched > n->index.count / 64 + NAMES_PATCHED
+                   || (wins && phx__names_index_put(&n->index, &part, node) != 0);
+        if (part.last == c->last)
+            return;
     }
 }
 
@@ -14295,10 +14249,10 @@ static void names_differ(struct phx__names *n, uint32_t node, const struct phx__
         is_old = k == b->count || (i < a->count && a->at[i].first <= b->at[k].first);
         c = is_old ? &a->at[i++] : &b->at[k++];
         names_change(n, c->first, c->last);
-        if (!is_old)
-            names_grew(n, node, c->first, c->last);
-        else if (!names_outdone(c, b))
-            n->grown_count = NAMES_REBUILD;
+        if (is_old)
+            n->stale |= !names_outdone(c, b);
+        else if (!n->of[node].dead)
+            names_patch(n, node, c);
     }
 }
 
@@ -14355,10 +14309,11 @@ PHX__COLD int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t l
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
     j = names_past(own, i, last);
-    j += j < own->count;
-    i -= i > 0;
-    names_fill(own, i, j, gaps, &want, want.epoch == n->epoch_max && !n->keep);
-    names_grew(n, PHX__SELF, first, last);
+    if (want.epoch == n->epoch_max && !n->keep)
+        names_merge(own, i, j, want);
+    else
+        names_fill(own, i, j, gaps, want);
+    names_patch(n, PHX__SELF, &want);
     names_change(n, first, last);
     names_close(n, own, i, was);
     return 1;
@@ -14389,10 +14344,8 @@ PHX__COLD int phx__names_release(struct phx__names *n, uint64_t first, uint64_t 
         return PHX_ELIMIT; /* a hole in the middle makes one claim more than a card can hold */
     if (names_room(n, own, i + pieces > j) != 0)
         return PHX_ENOMEM;
-    memmove(own->at + i + pieces, own->at + j, (own->count - j) * sizeof *own->at);
-    memcpy(own->at + i, piece, pieces * sizeof *own->at);
-    own->count += i + pieces - j;
-    n->grown_count = NAMES_REBUILD;
+    names_splice(own, i, j, piece, pieces);
+    n->stale = 1;
     names_change(n, first, last);
     names_close(n, own, i, was);
     return 1;
@@ -14445,7 +14398,7 @@ PHX__COLD int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     else if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
-    names_differ(n, node, &n->of[node], &none);
+    names_differ(n, node, dead ? &n->of[node] : &none, dead ? &none : &n->of[node]);
     n->version += n->of[node].count > 0;
     n->dead_version++;
     return changed;
@@ -14477,65 +14430,19 @@ PHX__COLD void phx__names_forget(struct phx__names *n, uint32_t node)
         names_replace(n, node, &none);
 }
 
-/* Gives a node what its claim wins. 0 or PHX_ENOMEM. */
-PHX__COLD static int names_patch_claim(struct phx__names *n, uint32_t node, const struct phx__claim *c,
-                                       uint32_t most)
-{
-    struct phx_range part;
-
-    for (uint64_t name = c->first;; name = part.last + 1) {
-        uint32_t owner = phx__names_index_look(&n->index, name, &part);
-        const struct phx__names_of *of = owner == PHX__NONE ? NULL : &n->of[owner];
-        uint32_t i = of == NULL ? 0 : names_from(of, name);
-        int wins = owner != node;
-        part = (struct phx_range){ name, PHX__MIN(part.last, c->last) };
-        if (of != NULL && i < of->count) { /* of an owner that has lost it the claim may be gone */
-            int holds = of->at[i].first <= name;
-            part.last = PHX__MIN(part.last, holds ? of->at[i].last : of->at[i].first - 1);
-            wins &= !holds || phx__names_index_beats(n->ids, c->epoch, node, of->at[i].epoch, owner);
-        }
-        if (wins && phx__names_index_put(&n->index, &part, node) != 0)
-            return PHX_ENOMEM;
-        if (part.last == c->last || n->index.recent_count > most)
-            return 0;
-    }
-}
-
-/* Brings the index up to date: patches it where few claims are new, and none that counted is gone. */
-PHX__COLD static int names_renew_index(struct phx__names *n)
-{
-    uint32_t k, i, looked = 0, most = n->index.count / 64 + NAMES_PATCHED;
-    int err = 0;
-
-    phx__names_join_pages(n);
-    for (k = 0; k < n->grown_count && n->grown_count != NAMES_REBUILD; k++) {
-        const struct phx__names_of *of = &n->of[n->grown[k].node];
-        struct phx_range hull = n->grown[k].names;
-        for (i = of->dead ? of->count : names_from(of, hull.first);
-             i < of->count && of->at[i].first <= hull.last && err == 0; i++) {
-            if (n->index.recent_count > most || looked++ > most) {
-                n->grown_count = NAMES_REBUILD; /* also if there is no memory for it now */
-                break;
-            }
-            err = names_patch_claim(n, n->grown[k].node, &of->at[i], most);
-        }
-    }
-    if (n->index.recent_count > most)
-        n->grown_count = NAMES_REBUILD;
-    return n->grown_count == NAMES_REBUILD ? phx__names_index_build(&n->index, n->of, n->capacity, 0) : err;
-}
-
 uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error)
 {
     struct phx_range range = { name, name };
     uint32_t owner = PHX__NONE, i;
     int err = 0;
 
-    if (n->indexed != n->version)
-        err = names_renew_index(n);
+    if (n->stale) {
+        phx__names_join_pages(n);
+        err = phx__names_index_build(&n->index, n->of, n->capacity, 0);
+        n->stale = err != 0;
+        n->patched = 0;
+    }
     if (err == 0) {
-        n->indexed = n->version;
-        n->grown_count = 0;
         owner = phx__names_index_look(&n->index, name, &range);
     } else if (n->capacity > 0 && (i = names_from(n->of, name)) < n->of->count
                && n->of->at[i].first <= name) {
@@ -14620,11 +14527,12 @@ PHX__COLD int phx__names_take_conflict(struct phx__names *n, struct phx__names_c
  * changed is claimed by a failed node. An index over the claims of the failed alone is kept, and each of its
  * segments is cut against the index of the living.
  *
- * News is the difference between two such lists, by name and not by owner: when a second failed node turns
- * out to have claimed the same name later, the host is not told again. It is taken out before it is told, so
- * that a host that assumes the names inside on_broken, as it will, disturbs nothing. A node that is forgotten
- * takes its names out of both lists: they are not lost any more, but not back either, so nothing is said.
- * Names that are back come before names that are lost: no program that hands them out has one too many. */
+ * News is the difference between a list and the next, by name and not by owner: when a second failed node
+ * turns out to have claimed the same name later, the host is not told again. It is taken out before it is
+ * told, so that a host that assumes the names inside on_broken, as it will, disturbs nothing. A node that is
+ * forgotten takes its names out of the list: they are not lost any more, but not back either, so nothing is
+ * said. Of one difference names that are back come before those that are lost: no program that hands them out
+ * has one too many. */
 /* include "names/lost.h" */
 
 static void lost_drop(struct phx__names_lost *l, struct phx__names_lost_list *list)
@@ -14634,11 +14542,13 @@ static void lost_drop(struct phx__names_lost *l, struct phx__names_lost_list *li
 }
 
 static int lost_put(struct phx__names_lost *l, struct phx__names_lost_list *list, const struct phx_lost *like,
-                    uint64_t first, uint64_t last)
+                    uint64_t first, uint64_t last, int back)
 {
+    const struct phx_lost names = { { first, last }, like->owner, like->since_us };
+
     if (phx__mem_grow(l->mem, &list->at, &list->capacity, list->count + 1, sizeof *list->at) != 0)
         return PHX_ENOMEM;
-    list->at[list->count++] = (struct phx_lost){ { first, last }, like->owner, like->since_us };
+    list->at[list->count++] = (struct phx__names_lost_item){ names, back };
     return 0;
 }
 
@@ -14656,27 +14566,28 @@ PHX__COLD static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_
         if (err != 0)
             return err;
         around.last = PHX__MIN(around.last, dead->last);
-        if (owner == PHX__NONE && lost_put(l, list, &like, first, around.last) != 0)
+        if (owner == PHX__NONE && lost_put(l, list, &like, first, around.last, 0) != 0)
             return PHX_ENOMEM;
         if (around.last == dead->last)
             return 0;
     }
 }
 
-/* The parts of the names of from that are not in less, appended to list. */
+/* The parts of the names of from that are not in less are news: they are back, or lost. */
 PHX__COLD static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_list *from,
-                      const struct phx__names_lost_list *less, struct phx__names_lost_list *list)
+                                const struct phx__names_lost_list *less, int back)
 {
     uint32_t i, k = 0;
 
     for (i = 0; i < from->count; i++) {
-        uint64_t first = from->at[i].range.first, last = from->at[i].range.last;
+        const struct phx_lost *names = &from->at[i].names;
+        uint64_t first = names->range.first, last = names->range.last;
         int some = 1; /* something of first..last remains */
-        while (k < less->count && less->at[k].range.last < first)
+        while (k < less->count && less->at[k].names.range.last < first)
             k++;
-        for (; some && k < less->count && less->at[k].range.first <= last; k++) {
-            const struct phx_range *cut = &less->at[k].range;
-            if (cut->first > first && lost_put(l, list, &from->at[i], first, cut->first - 1) != 0)
+        for (; some && k < less->count && less->at[k].names.range.first <= last; k++) {
+            const struct phx_range *cut = &less->at[k].names.range;
+            if (cut->first > first && lost_put(l, &l->news, names, first, cut->first - 1, back) != 0)
                 return PHX_ENOMEM;
             if (cut->last >= last) {
                 some = 0;
@@ -14684,7 +14595,7 @@ PHX__COLD static int lost_minus(struct phx__names_lost *l, const struct phx__nam
             }
             first = cut->last + 1;
         }
-        if (some && lost_put(l, list, &from->at[i], first, last) != 0)
+        if (some && lost_put(l, &l->news, names, first, last, back) != 0)
             return PHX_ENOMEM;
     }
     return 0;
@@ -14701,9 +14612,7 @@ void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem, struc
 PHX__COLD void phx__names_lost_free(struct phx__names_lost *l)
 {
     lost_drop(l, &l->now);
-    lost_drop(l, &l->told);
-    lost_drop(l, &l->gone);
-    lost_drop(l, &l->come);
+    lost_drop(l, &l->news);
     phx__names_index_free(&l->dead);
 }
 
@@ -14723,10 +14632,10 @@ PHX__COLD static int lost_is_untouched(const struct phx__names_lost *l)
     return 1;
 }
 
-/* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
-PHX__COLD static int lost_find(struct phx__names_lost *l)
+PHX__COLD int phx__names_lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
+    uint32_t news = l->news.count;
     int err = 0;
 
     if (l->version == l->names->version || lost_is_untouched(l)) {
@@ -14739,64 +14648,40 @@ PHX__COLD static int lost_find(struct phx__names_lost *l)
         l->dead_version = l->names->dead_version;
     for (uint32_t i = 0; err == 0 && i < l->dead.count; i++)
         err = lost_cut(l, &list, &l->dead.at[i]);
-    if (err != 0) {
+    if (err != 0 || (err = lost_minus(l, &l->now, &list, 1)) != 0
+        || (err = lost_minus(l, &list, &l->now, 0)) != 0) {
+        l->news.count = news;
         lost_drop(l, &list);
         return err;
     }
     lost_drop(l, &l->now);
     l->now = list;
-    l->fresh = 1;
     l->version = l->names->version;
-    return 0;
-}
-
-PHX__COLD int phx__names_lost_compare(struct phx__names_lost *l)
-{
-    struct phx__names_lost_list told = { NULL, 0, 0 }, none = { NULL, 0, 0 };
-
-    if (l->gone.count + l->come.count > 0)
-        return 0; /* these first */
-    if (lost_find(l) != 0)
-        return PHX_ENOMEM;
-    if (!l->fresh)
-        return 0;
-    if (lost_minus(l, &l->told, &l->now, &l->gone) != 0 || lost_minus(l, &l->now, &l->told, &l->come) != 0
-        || lost_minus(l, &l->now, &none, &told) != 0) {
-        lost_drop(l, &l->gone);
-        lost_drop(l, &l->come);
-        lost_drop(l, &told);
-        return PHX_ENOMEM;
-    }
-    lost_drop(l, &l->told);
-    l->told = told;
-    l->fresh = 0;
     return 0;
 }
 
 PHX__COLD int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost)
 {
-    struct phx__names_lost_list *list = l->gone.count > 0 ? &l->gone : &l->come;
-
-    if (list->count == 0)
+    if (l->taken == l->news.count)
         return 0;
-    *is_lost = list == &l->come;
-    *out = list->at[l->taken++];
-    if (l->taken == list->count) {
+    *out = l->news.at[l->taken].names;
+    *is_lost = !l->news.at[l->taken++].back;
+    if (l->taken == l->news.count) {
         l->taken = 0;
-        lost_drop(l, list);
+        lost_drop(l, &l->news);
     }
     return 1;
 }
 
 PHX__COLD void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner)
 {
-    struct phx__names_lost_list *told = &l->told;
-    uint32_t i, kept = 0;
+    struct phx__names_lost_list *now = &l->now;
+    uint32_t kept = 0;
 
-    for (i = 0; i < told->count; i++)
-        if (!phx__id_equal(&told->at[i].owner, owner))
-            told->at[kept++] = told->at[i];
-    told->count = kept;
+    for (uint32_t i = 0; i < now->count; i++)
+        if (!phx__id_equal(&now->at[i].names.owner, owner))
+            now->at[kept++] = now->at[i];
+    now->count = kept;
 }
 
 size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t last, struct phx_lost *out,
@@ -14806,13 +14691,13 @@ size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t l
     size_t n = 0;
     uint32_t i;
 
-    if (lost_find(l) != 0)
+    if (phx__names_lost_find(l) != 0)
         return 0;
     i = phx__names_index_find(now->at, sizeof *now->at, now->count, first);
-    for (; i < now->count && now->at[i].range.first <= last; i++, n++) {
+    for (; i < now->count && now->at[i].names.range.first <= last; i++, n++) {
         if (n >= capacity)
             continue;
-        out[n] = now->at[i];
+        out[n] = now->at[i].names;
         out[n].range.first = PHX__MAX(out[n].range.first, first);
         out[n].range.last = PHX__MIN(out[n].range.last, last);
     }
@@ -18070,7 +17955,7 @@ static int sched_multicast_joins(struct phx__flow_out *o, const struct phx__flow
 /* The head of one frame for all of them: a line for each, which says what the head of its own frame does. */
 static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__post_peer **to, uint32_t n)
 {
-    size_t room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE, start = 0, whole;
+    size_t room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE, start = 0;
     struct phx__block *b = phx__buf_block_new(p->mem, room);
     struct phx__writer w;
     struct phx__data d;
@@ -18082,7 +17967,7 @@ static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__
     for (uint32_t i = 0; i < n; i++) {
         const struct phx__flow_record *r = phx__post_flow_peek(&to[i]->out);
 
-        (void)phx__wire_data_front(r->head->data + r->head_at, r->head_size, &d, &flags, &whole);
+        (void)phx__wire_data_front(r->head->data + r->head_at, r->head_size, &d, &flags);
         flags = r->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
         if (i == 0)
             start = phx__wire_data_begin_cast(&w, flags, to[0]->out.hops, n);
@@ -20247,10 +20132,10 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
 {
     struct phx__post_peer *peer;
     struct phx__data d;
-    size_t whole, head;
+    size_t head;
     int flags;
 
-    head = phx__wire_data_front(front, size, &d, &flags, &whole);
+    head = phx__wire_data_front(front, size, &d, &flags);
     if (head == 0 || !phx__id_equal(&d.target, &p->ids->at[PHX__SELF]))
         return 0;
     peer = phx__post_sched_find(p, recv_source(p, &d.source));
@@ -20283,10 +20168,9 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
 void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size, const uint8_t *payload)
 {
     struct phx__data d;
-    size_t whole;
     int flags;
 
-    if (payload == NULL || phx__wire_data_front(head, size, &d, &flags, &whole) == 0) {
+    if (payload == NULL || phx__wire_data_front(head, size, &d, &flags) == 0) {
         p->counters.duplicates++;
         return;
     }
@@ -22376,7 +22260,8 @@ PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
     const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
 
     return DEAD_EACH + DEAD_EACH / 8 + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
-           + phx__names_count(&p->names, node) * (sizeof(struct phx__claim) + 2 * sizeof(struct phx_lost))
+           + phx__names_count(&p->names, node)
+                 * (sizeof(struct phx__claim) + sizeof(struct phx__names_lost_item))
            + (phx__post_sched_find(&p->post, node) != NULL ? sizeof(struct phx__post_peer) : 0)
            + (phx__detect_trouble_of(&p->detect, node) != NULL ? sizeof(struct phx__detect_trouble) : 0)
            + (t != NULL ? sizeof *t + t->count * sizeof *t->at : 0);
@@ -22752,8 +22637,8 @@ PHX__COLD static void frames_summary(phx *p, uint32_t nbr, int reply)
         for (start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0); node < end; node++) {
             const struct phx__dest *d = phx__route_dest(&p->route, node);
             if (d != NULL)
-                phx__wire_route_put_summary_line(&w, &(struct phx__summary_line){ p->ids.at[node],
-                                                     d->incarnation, d->seq, d->hops });
+                phx__wire_route_put_summary_line(&w, &(struct phx__entry){
+                    .id = p->ids.at[node], .incarnation = d->incarnation, .seq = d->seq, .hops = d->hops });
         }
         phx__wire_end(&w, start);
         frames_end(p, l, &w);
@@ -22942,7 +22827,7 @@ PHX__COLD static int frames_on_summary(phx *p, struct phx__link *l, const struct
 {
     int got, reply = (f->flags & PHX__SUMMARY_REPLY) != 0;
     uint64_t walked = p->route.counters.walked;
-    struct phx__summary_line s;
+    struct phx__entry s;
     struct phx__reader r;
 
     phx__buf_reader_init(&r, f->body, f->size);
@@ -24960,8 +24845,7 @@ PHX__COLD static void step_report_lost(phx *p)
 PHX__COLD static int step_report_broken(phx *p)
 {
     struct phx_lost lost;
-    int broken, rest = p->lost.gone.count + p->lost.come.count > 0; /* of an older version */
-    int err = phx__names_lost_compare(&p->lost);
+    int broken, err = phx__names_lost_find(&p->lost);
     uint32_t done = 0;
 
     p->news.late |= err != 0;
@@ -24969,7 +24853,7 @@ PHX__COLD static int step_report_broken(phx *p)
         if (!step_may_tell(p, done))
             return PHX_EAGAIN;
         if (!phx__names_lost_take(&p->lost, &lost, &broken))
-            return rest ? PHX_EAGAIN : err;
+            return err;
         phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
                       lost.range.first, lost.range.last, broken ? "broken" : "back");
         if (p->cfg.on_broken != NULL && !p->step.free_later && !p->leave.departed)

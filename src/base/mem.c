@@ -75,19 +75,15 @@ static size_t mem_rounded(size_t size)
 
 PHX__APART int phx__mem_has_room_for_mail(const struct phx__mem *m, size_t size)
 {
-    size_t kept = m->limit / 8, most = SIZE_MAX - MEM_HEAD - kept;
-
     /* What will be taken is what counts, or rounding would eat up nearly all of that eighth. */
-    if (m->limit != 0 && size <= most && size + MEM_HEAD >= MEM_LARGE)
-        size = mem_rounded(size + MEM_HEAD);
-    return size <= SIZE_MAX - kept && phx__mem_has_room(m, size + kept);
+    return size <= SIZE_MAX / 4 && phx__mem_has_room(m, mem_rounded(size + MEM_HEAD) + m->limit / 8);
 }
 
 int phx__mem_could_hold_mail(const struct phx__mem *m, size_t size, size_t mail)
 {
     struct phx__mem less = *m;
 
-    less.used -= mail < m->used - m->spare_bytes ? mail : m->used - m->spare_bytes;
+    less.used -= PHX__MIN(mail, m->used - m->spare_bytes);
     return phx__mem_has_room_for_mail(&less, size);
 }
 

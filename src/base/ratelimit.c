@@ -9,6 +9,7 @@
  * address. An address may take longer to be paid for than its host does, so otherwise a host would be driven
  * out by its own ports. Forgetting is generous: somebody could forget a host's bucket by naming hundreds of
  * others, but those come out of the shared bucket, and the salt decides which keys share four buckets. */
+#include "base/map.h"
 #include "base/ratelimit.h"
 
 #define RATELIMIT_WAYS 4u
@@ -48,8 +49,7 @@ uint64_t phx__ratelimit_key(const struct phx__ratelimit *l, const struct phx_add
         h = ratelimit_hash(h, a->path, strlen(a->path));
     else
         h = ratelimit_hash(ratelimit_hash(h, a->ip, sizeof a->ip), port, sizeof port);
-    h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
-    h = (h ^ h >> 33) & ~(uint64_t)RATELIMIT_HOST;
+    h = phx__map_mix(h) & ~(uint64_t)RATELIMIT_HOST;
     if (!with_port)
         return h | RATELIMIT_HOST;
     return h != PHX__RATELIMIT_ALL ? h : 2 * RATELIMIT_HOST;

@@ -94,16 +94,10 @@ PHX__APART static uint64_t detect_sum(uint64_t a, uint64_t b)
     return a < never && b < never - a ? a + b : never;
 }
 
-/* The host's clock, held where it was if it ran backwards since the step began. */
-static uint64_t detect_clock(const struct phx__detect *d, uint64_t now)
-{
-    return now < d->last_step ? d->last_step : now;
-}
-
 /* The waking clock. It never runs backwards, because a stall is at most the gap between two steps. */
 static uint64_t detect_waking(const struct phx__detect *d, uint64_t now)
 {
-    return detect_clock(d, now) - d->stalled;
+    return now - d->stalled;
 }
 
 struct phx__detect_link *phx__detect_link_of(const struct phx__detect *d, uint32_t node)
@@ -253,7 +247,7 @@ static void detect_set_state(struct phx__detect *d, uint32_t node, enum phx_stat
     detect_count(d, state, 1);
     detect_count(d, n->state, -1);
     n->state = (uint8_t)state;
-    n->since = detect_clock(d, now);
+    n->since = now;
     d->ops.state(d->ops.ctx, node, state); /* last: it may call back and move n */
 }
 
@@ -265,7 +259,7 @@ PHX__APART static void detect_record_accusation(struct phx__detect *d, uint32_t 
     if (t == NULL)
         return;
     t->accuser = accuser;
-    t->accused_ms = (uint32_t)(detect_clock(d, now) / PHX__MS);
+    t->accused_ms = (uint32_t)(now / PHX__MS);
 }
 
 /* When to look at those that are suspect or unreachable, at the latest; waking. */
@@ -319,26 +313,24 @@ PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint
 {
     struct phx__detect_trouble *t = phx__detect_trouble_of(d, node);
     const struct phx__detect_node *n = &d->at[node];
-    uint64_t broken = detect_sum(n->since, d->limits.broken_us), fail_at, waking, at;
+    uint64_t broken = detect_sum(n->since, d->limits.broken_us), waking = detect_waking(d, now), fail_at;
+    uint64_t before = d->limits.broken_us - d->limits.broken_us / 2; /* .. it fails there is a second probe */
     int probes = t != NULL && !t->probed;
 
     if (n->state != PHX_NODE_UNREACHABLE && n->state != PHX_NODE_SUSPECT)
         return;
     fail_at = t != NULL && t->fail_at != 0 ? t->fail_at : PHX__MAX(broken, d->stalled) - d->stalled;
     d->unlisted |= t == NULL;
-    waking = detect_waking(d, now);
-    at = probes ? fail_at - (d->limits.broken_us - d->limits.broken_us / 2) : fail_at;
     if (d->blind) {
         detect_look_at(d, waking + DETECT_BLIND_US);
     } else if (waking >= fail_at) { /* the neighbours of a node that is still suspect kept their links */
         detect_set_state(d, node, n->state == PHX_NODE_SUSPECT ? PHX_NODE_OK : PHX_NODE_FAILED, now);
+    } else if (probes && waking >= fail_at - before) {
+        t->probed = 1;
+        detect_look_at(d, fail_at);
+        d->ops.probe(d->ops.ctx, node, 1);
     } else {
-        probes = probes && waking >= at;
-        detect_look_at(d, probes ? fail_at : at);
-        if (probes) {
-            t->probed = 1;
-            d->ops.probe(d->ops.ctx, node, 1);
-        }
+        detect_look_at(d, probes ? fail_at - before : fail_at);
     }
 }
 
@@ -499,12 +491,12 @@ PHX__COLD static void detect_note_stall(struct phx__detect *d, uint64_t gap, uin
 
 void phx__detect_step(struct phx__detect *d, uint64_t now)
 {
-    uint64_t due = detect_clock(d, phx__timer_next(d->timers)), gap = 0; /* not before the last step */
+    uint64_t due = PHX__MAX(phx__timer_next(d->timers), d->last_step), gap = 0;
 
     if (d->last_step == 0)
         d->last_step = now;
     if (now <= d->last_step)
-        return; /* a clock that ran backwards stands still until it has caught up */
+        return;
     if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2)) { /* a stall */
         uint64_t grace, longest = detect_longest(d);
         gap = now - d->last_step;
@@ -551,7 +543,7 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quie
         return PHX_ENOMEM;
     /* A hello was received and sent just now. */
     l->received_at = detect_waking(d, now);
-    l->sent_at = detect_clock(d, now);
+    l->sent_at = now;
     l->beat_at = detect_sum(l->sent_at, d->limits.insurance_us);
     l->announced_us = l->promised_us = quiet ? PHX__DETECT_QUIET_US : DETECT_FIRST_US;
     l->answer_by = UINT64_MAX;
@@ -562,12 +554,9 @@ PHX__COLD int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quie
         detect_set_monitor(d, l, 1);
     }
     detect_fill_monitors(d);
-    l->beat_now = detect_is_owed(d, l);
+    /* Of a long interval it is told at once: this host may now compute for so long. */
+    l->beat_now = detect_is_owed(d, l) || d->limits.interval_us > l->promised_us;
     detect_set_timer(d, l, now);
-    if (d->limits.interval_us > l->promised_us) { /* told at once: this host may now compute for so long */
-        l->beat_now = 1;
-        phx__timer_set(d->timers, l->timer, d->last_step);
-    }
     phx__detect_alive(d, node, now);
     return 0;
 }
@@ -596,7 +585,7 @@ uint64_t phx__detect_announce(struct phx__detect *d, uint32_t node, uint64_t now
 
     if (l == NULL)
         return d->limits.interval_us;
-    l->sent_at = detect_clock(d, now);
+    l->sent_at = now;
     l->promised_us = d->pause ? d->pause : PHX__MAX(detect_interval(d, l), d->slow);
     l->beat_at = detect_sum(l->sent_at, detect_interval(d, l));
     l->beat_now = 0;
@@ -634,7 +623,7 @@ void phx__detect_sent(struct phx__detect *d, uint32_t node, uint64_t now)
     struct phx__detect_link *l = phx__detect_link_of(d, node);
 
     if (l != NULL)
-        l->sent_at = detect_clock(d, now);
+        l->sent_at = now;
 }
 
 void phx__detect_heartbeat(struct phx__detect *d, uint32_t node, uint64_t next_us, int busy, int watched,
@@ -749,7 +738,6 @@ PHX__COLD void phx__detect_forget(struct phx__detect *d, uint32_t node)
 
 void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t now)
 {
-    now = detect_clock(d, now);
     if (kind == PHX__TIMER_DETECT_LINK) {
         detect_link_due(d, node, now);
         return;

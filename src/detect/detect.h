@@ -96,7 +96,8 @@ PHX_PRIVATE void phx__detect_free(struct phx__detect *d);
 PHX_PRIVATE void phx__detect_limits(struct phx__detect *d, const struct phx_detector *limits);
 /* The host will be away for us microseconds: tells all neighbours. 0: it is back. */
 PHX_PRIVATE void phx__detect_busy(struct phx__detect *d, uint64_t us);
-/* A step begins: before any other of these functions, and before timers are taken. Notices own stalls. */
+/* A step begins: before any other of these functions, and before timers are taken. Notices own stalls. Here
+ * and below now is the node's clock, which never runs back. */
 PHX_PRIVATE void phx__detect_step(struct phx__detect *d, uint64_t now);
 /* A link is up or down. quiet: both have PHX__FEATURE_QUIET. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quiet, uint64_t now);

@@ -197,8 +197,8 @@ PHX__COLD static void frames_summary(phx *p, uint32_t nbr, int reply)
         for (start = phx__wire_begin(&w, PHX__SUMMARY, flags, 0); node < end; node++) {
             const struct phx__dest *d = phx__route_dest(&p->route, node);
             if (d != NULL)
-                phx__wire_route_put_summary_line(&w, &(struct phx__summary_line){ p->ids.at[node],
-                                                     d->incarnation, d->seq, d->hops });
+                phx__wire_route_put_summary_line(&w, &(struct phx__entry){
+                    .id = p->ids.at[node], .incarnation = d->incarnation, .seq = d->seq, .hops = d->hops });
         }
         phx__wire_end(&w, start);
         frames_end(p, l, &w);
@@ -387,7 +387,7 @@ PHX__COLD static int frames_on_summary(phx *p, struct phx__link *l, const struct
 {
     int got, reply = (f->flags & PHX__SUMMARY_REPLY) != 0;
     uint64_t walked = p->route.counters.walked;
-    struct phx__summary_line s;
+    struct phx__entry s;
     struct phx__reader r;
 
     phx__buf_reader_init(&r, f->body, f->size);

@@ -234,8 +234,7 @@ PHX__COLD static void step_report_lost(phx *p)
 PHX__COLD static int step_report_broken(phx *p)
 {
     struct phx_lost lost;
-    int broken, rest = p->lost.gone.count + p->lost.come.count > 0; /* of an older version */
-    int err = phx__names_lost_compare(&p->lost);
+    int broken, err = phx__names_lost_find(&p->lost);
     uint32_t done = 0;
 
     p->news.late |= err != 0;
@@ -243,7 +242,7 @@ PHX__COLD static int step_report_broken(phx *p)
         if (!step_may_tell(p, done))
             return PHX_EAGAIN;
         if (!phx__names_lost_take(&p->lost, &lost, &broken))
-            return rest ? PHX_EAGAIN : err;
+            return err;
         phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
                       lost.range.first, lost.range.last, broken ? "broken" : "back");
         if (p->cfg.on_broken != NULL && !p->step.free_later && !p->leave.departed)

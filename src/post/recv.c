@@ -664,10 +664,10 @@ size_t phx__post_recv_place(struct phx__post *p, const uint8_t *front, size_t si
 {
     struct phx__post_peer *peer;
     struct phx__data d;
-    size_t whole, head;
+    size_t head;
     int flags;
 
-    head = phx__wire_data_front(front, size, &d, &flags, &whole);
+    head = phx__wire_data_front(front, size, &d, &flags);
     if (head == 0 || !phx__id_equal(&d.target, &p->ids->at[PHX__SELF]))
         return 0;
     peer = phx__post_sched_find(p, recv_source(p, &d.source));
@@ -700,10 +700,9 @@ int phx__post_recv_ahead(const struct phx__post *p, uint32_t from, struct phx__p
 void phx__post_recv_placed(struct phx__post *p, const uint8_t *head, size_t size, const uint8_t *payload)
 {
     struct phx__data d;
-    size_t whole;
     int flags;
 
-    if (payload == NULL || phx__wire_data_front(head, size, &d, &flags, &whole) == 0) {
+    if (payload == NULL || phx__wire_data_front(head, size, &d, &flags) == 0) {
         p->counters.duplicates++;
         return;
     }

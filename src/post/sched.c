@@ -451,7 +451,7 @@ static int sched_multicast_joins(struct phx__flow_out *o, const struct phx__flow
 /* The head of one frame for all of them: a line for each, which says what the head of its own frame does. */
 static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__post_peer **to, uint32_t n)
 {
-    size_t room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE, start = 0, whole;
+    size_t room = PHX__DATA_FIRST_HEAD + n * (size_t)PHX__CAST_LINE, start = 0;
     struct phx__block *b = phx__buf_block_new(p->mem, room);
     struct phx__writer w;
     struct phx__data d;
@@ -463,7 +463,7 @@ static struct phx__block *sched_multicast_head(struct phx__post *p, struct phx__
     for (uint32_t i = 0; i < n; i++) {
         const struct phx__flow_record *r = phx__post_flow_peek(&to[i]->out);
 
-        (void)phx__wire_data_front(r->head->data + r->head_at, r->head_size, &d, &flags, &whole);
+        (void)phx__wire_data_front(r->head->data + r->head_at, r->head_size, &d, &flags);
         flags = r->flags & (int)(PHX__DATA_FIRST | PHX__DATA_LAST);
         if (i == 0)
             start = phx__wire_data_begin_cast(&w, flags, to[0]->out.hops, n);

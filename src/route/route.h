@@ -178,7 +178,7 @@ PHX_PRIVATE void phx__route_beat_in(struct phx__route *r, uint32_t nbr, const st
                                  uint64_t now);
 PHX_PRIVATE void phx__route_summary_begin(struct phx__route *r);
 PHX_PRIVATE void phx__route_summary_line(struct phx__route *r, uint32_t nbr,
-                                         const struct phx__summary_line *s);
+                                         const struct phx__entry *s);
 PHX_PRIVATE void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply);
 
 /* PHX__TIMER_ROUTE_CHORE, again at once while there may be more: a destination given up, or PHX__NONE. */

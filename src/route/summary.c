@@ -9,7 +9,7 @@ void phx__route_summary_begin(struct phx__route *r)
         r->table.at[v].flags &= (uint8_t)~PHX__DEST_SEEN;
 }
 
-void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__summary_line *s)
+void phx__route_summary_line(struct phx__route *r, uint32_t nbr, const struct phx__entry *s)
 {
     uint32_t node = phx__id_find(r->ids, &s->id);
     struct phx__dest *d;

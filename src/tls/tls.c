@@ -32,6 +32,8 @@
 #include "tls/tls.h"
 #include "tls/cert.h"
 
+#include <stddef.h>
+
 #ifdef PHX_TLS
 
 /* A record of 4 KiB, and what TLS 1.2 may add to it (BearSSL's own numbers for its larger buffers). */
@@ -54,16 +56,9 @@ struct phx__tls_set {
 
 struct tls_pin { /* a validator for BearSSL: the key we know, in whatever certificate */
     const br_x509_class *vtable;
-    struct phx__tls *tls;
     const struct tls_own *found;
-    uint32_t certs;
     size_t size;
     uint8_t cert[TLS_OWN_CERT];
-};
-
-struct tls_policy { /* a chooser of certificates for BearSSL */
-    const br_ssl_server_policy_class *vtable;
-    struct phx__tls *tls;
 };
 
 struct phx__tls {
@@ -78,14 +73,15 @@ struct phx__tls {
         struct tls_pin pin;
         br_x509_minimal_context minimal;
     } judge;
-    struct tls_policy policy;
+    const br_ssl_server_policy_class *policy; /* a chooser of certificates for BearSSL */
     br_ec_impl ec;   /* the curves of the exchange */
     const char *why; /* known better than the engine's error tells */
-    uint8_t *rest;   /* ciphertext that the stream did not take */
-    size_t rest_size, rest_taken;
-    uint32_t rest_capacity;
+    struct phx__slices rest; /* ciphertext that the stream did not take */
     uint8_t in[TLS_IN], out[TLS_OUT];
 };
+
+/* What BearSSL knows by one of its members. */
+#define TLS_OF(self, member) ((struct phx__tls *)(void *)((char *)(self) - offsetof(struct phx__tls, member)))
 
 /* ---- Which of two keys, and whom to believe */
 
@@ -93,7 +89,7 @@ struct phx__tls {
 static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_server_context *cc,
                       br_ssl_server_choices *choices)
 {
-    struct phx__tls *t = ((struct tls_policy *)(void *)self)->tls;
+    struct phx__tls *t = TLS_OF(self, policy);
     br_ssl_server_context *server = &t->is.server;
     const struct tls_own *own = phx__tls_cert_hinted(t->set->own, t->set->own_count,
                                                      br_ssl_engine_get_server_name(&cc->eng));
@@ -108,8 +104,7 @@ static int tls_choose(const br_ssl_server_policy_class **self, const br_ssl_serv
 }
 
 /* Then the chosen one acts, so the other two are never called. */
-static const br_ssl_server_policy_class tls_policy_class = { sizeof(struct tls_policy), tls_choose, NULL,
-                                                             NULL };
+static const br_ssl_server_policy_class tls_policy_class = { sizeof(void *), tls_choose, NULL, NULL };
 
 static void tls_pin_start(const br_x509_class **self, const char *name)
 {
@@ -117,7 +112,7 @@ static void tls_pin_start(const br_x509_class **self, const char *name)
 
     (void)name;
     pin->found = NULL;
-    pin->size = pin->certs = 0;
+    pin->size = 0;
 }
 
 static void tls_pin_cert(const br_x509_class **self, uint32_t size)
@@ -125,14 +120,13 @@ static void tls_pin_cert(const br_x509_class **self, uint32_t size)
     (void)self, (void)size;
 }
 
-/* Only the first certificate is looked at, and only as much of it as one of ours has. */
+/* Only as much is looked at as a certificate of ours has. Whatever peers put around the key: they must have
+ * its private half. */
 static void tls_pin_append(const br_x509_class **self, const unsigned char *data, size_t size)
 {
     struct tls_pin *pin = (struct tls_pin *)(void *)self;
     size_t room = sizeof pin->cert - pin->size;
 
-    if (pin->certs > 0)
-        return;
     size = PHX__MIN(size, room);
     memcpy(pin->cert + pin->size, data, size);
     pin->size += size;
@@ -140,14 +134,14 @@ static void tls_pin_append(const br_x509_class **self, const unsigned char *data
 
 static void tls_pin_cert_end(const br_x509_class **self)
 {
-    ((struct tls_pin *)(void *)self)->certs++;
+    (void)self;
 }
 
 /* Which of our keys it shows. The engine sees whether it has the private half: it gets the key we know. */
 static unsigned tls_pin_end(const br_x509_class **self)
 {
     struct tls_pin *pin = (struct tls_pin *)(void *)self;
-    struct phx__tls *t = pin->tls;
+    struct phx__tls *t = TLS_OF(self, judge.pin);
 
     for (uint32_t i = 0; i < t->set->own_count && pin->size >= TLS_POINT_AT + TLS_POINT; i++)
         if (memcmp(pin->cert + TLS_POINT_AT, t->set->own[i].point, TLS_POINT) == 0)
@@ -327,9 +321,8 @@ static int tls_start_server(struct phx__tls *t, const uint8_t *seed)
         br_ssl_server_set_trust_anchor_names_alt(&t->is.server, t->set->pem->anchors,
                                                  t->set->pem->anchor_count);
     } else {
-        t->policy.vtable = &tls_policy_class;
-        t->policy.tls = t;
-        br_ssl_server_set_policy(&t->is.server, &t->policy.vtable);
+        t->policy = &tls_policy_class;
+        br_ssl_server_set_policy(&t->is.server, &t->policy);
         br_ssl_server_set_trust_anchor_names(&t->is.server, &t->set->issuer, 1);
     }
     return br_ssl_server_reset(&t->is.server);
@@ -345,12 +338,11 @@ int phx__tls_open(struct phx__tls_set *s, int dialer, const uint8_t *seed, struc
         return PHX_ENOMEM;
     t->set = s;
     t->dialer = dialer;
-    if (s->pem != NULL) {
+    phx__buf_slices_init(&t->rest, s->mem);
+    if (s->pem != NULL)
         phx__tls_cert_judge_by_ca(s->pem, &t->judge.minimal);
-    } else {
+    else
         t->judge.pin.vtable = &tls_pin_class;
-        t->judge.pin.tls = t;
-    }
     if (!(dialer ? tls_start_client(t, seed) : tls_start_server(t, seed))) {
         phx__tls_free(t);
         return PHX_EIO; /* no random bytes */
@@ -366,7 +358,7 @@ void phx__tls_free(struct phx__tls *t)
     if (t == NULL)
         return;
     mem = t->set->mem;
-    phx__mem_put(mem, t->rest, t->rest_capacity);
+    phx__buf_slices_free(&t->rest);
     phx__mem_put_secret(mem, t, sizeof *t); /* it held the keys of a connection */
 }
 
@@ -374,21 +366,18 @@ void phx__tls_free(struct phx__tls *t)
 
 static int tls_keep(struct phx__tls *t, const uint8_t *data, size_t size)
 {
-    size_t left = t->rest_size - t->rest_taken;
+    struct phx__block *b;
+    int err;
 
     if (size == 0)
         return 0;
-    if (left + size > TLS_REST_MAX)
+    if (t->rest.bytes + size > TLS_REST_MAX)
         return PHX_ETLS;
-    if (left > 0)
-        memmove(t->rest, t->rest + t->rest_taken, left);
-    t->rest_taken = 0;
-    t->rest_size = left;
-    if (phx__mem_grow(t->set->mem, &t->rest, &t->rest_capacity, (uint32_t)(left + size), 1) != 0)
+    if ((b = phx__buf_block_new(t->set->mem, size)) == NULL)
         return PHX_ENOMEM;
-    memcpy(t->rest + left, data, size);
-    t->rest_size += size;
-    return 0;
+    err = phx__buf_slices_push(&t->rest, b, memcpy(b->data, data, size), size);
+    phx__buf_block_drop(b);
+    return err;
 }
 
 static int tls_ended(const struct phx__tls *t)
@@ -465,11 +454,8 @@ int phx__tls_seal(struct phx__tls *t, struct phx__slices *from, struct iovec *ou
 {
     size_t size = 0, n;
 
-    if (t->rest_size > t->rest_taken) {
-        out->iov_base = t->rest + t->rest_taken;
-        out->iov_len = t->rest_size - t->rest_taken;
+    if (phx__buf_slices_iov(&t->rest, out, 1) > 0)
         return 0;
-    }
     while (size < TLS_BUFFER) {
         unsigned state = br_ssl_engine_current_state(t->engine);
         unsigned char *at;
@@ -496,18 +482,13 @@ int phx__tls_sent(struct phx__tls *t, const struct iovec *what, size_t taken)
 {
     if (what->iov_base == t->set->buffer)
         return tls_keep(t, t->set->buffer + taken, what->iov_len - taken);
-    t->rest_taken += taken;
-    if (t->rest_taken == t->rest_size) {
-        phx__mem_put(t->set->mem, t->rest, t->rest_capacity);
-        t->rest = NULL;
-        t->rest_size = t->rest_taken = t->rest_capacity = 0;
-    }
+    phx__buf_slices_take(&t->rest, taken);
     return 0;
 }
 
 size_t phx__tls_queued(const struct phx__tls *t)
 {
-    return t->rest_size - t->rest_taken;
+    return t->rest.bytes;
 }
 
 int phx__tls_binding(struct phx__tls *t, uint8_t out[32])

@@ -155,19 +155,20 @@ int phx__wire_data_get(const struct phx__frame *f, struct phx__data *d)
     return phx__wire_close(&r) != 0 || !wire_data_fits(f->flags, d) ? PHX_EPROTO : 0;
 }
 
-size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags, size_t *whole)
+size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags)
 {
     struct phx__reader r;
     struct phx__frame f;
+    size_t whole;
 
-    if (size < PHX__DATA_HEAD || phx__wire_parse(p, size, &f, whole) < 0 || f.type != PHX__DATA)
+    if (size < PHX__DATA_HEAD || phx__wire_parse(p, size, &f, &whole) < 0 || f.type != PHX__DATA)
         return 0;
     phx__buf_reader_init(&r, p, size);
     (void)phx__buf_get_bytes(&r, PHX__WIRE_HEADER);
     wire_get_data_head(&r, f.flags, d);
     *flags = f.flags;
     size -= r.left;
-    d->size = *whole > size ? *whole - size : 0;
+    d->size = whole > size ? whole - size : 0;
     return r.bad || d->size == 0 || (f.flags & PHX__DATA_RUN) != 0 || !wire_data_fits(f.flags, d) ? 0 : size;
 }
 

@@ -33,9 +33,8 @@ struct phx__data {
 PHX_PRIVATE void phx__wire_data_put(struct phx__writer *w, const struct phx__data *d, int flags, int hops);
 PHX_PRIVATE int phx__wire_data_get(const struct phx__frame *f, struct phx__data *d);
 /* Decodes the head of a frame of which only the first size bytes are here: the head's size, or 0 if not all
- * of it is here or it is not a sound DATA frame. *whole: the size of the frame. d->payload is NULL. */
-PHX_PRIVATE size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags,
-                                        size_t *whole);
+ * of it is here or it is not a sound DATA frame. d->payload is NULL. */
+PHX_PRIVATE size_t phx__wire_data_front(const uint8_t *p, size_t size, struct phx__data *d, int *flags);
 /* Runs. Before each message behind the first stand its size and perhaps its name and tag: how many bytes. */
 PHX_PRIVATE size_t phx__wire_data_more_head(int flags);
 /* Puts them where there is room for as many bytes: where the message's own go. */

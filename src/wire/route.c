@@ -229,23 +229,20 @@ void phx__wire_route_put_entry(struct phx__writer *w, const struct phx__entry *e
     }
 }
 
-/* ---- Summaries */
+/* ---- Summaries: the fields up to hops of an entry for each node. They have no count: it follows from the
+ * frame's size. */
 
-static const struct phx__field wire_summary_line[] = {
-    PHX__BYTES(phx__summary_line, id), PHX__NUMBER(phx__summary_line, incarnation),
-    PHX__NUMBER(phx__summary_line, seq), PHX__NUMBER(phx__summary_line, hops),
-};
+#define WIRE_SUMMARY_FIELDS 4
 
-/* Lines are all of one size and have no count: it follows from the frame's size. */
-void phx__wire_route_put_summary_line(struct phx__writer *w, const struct phx__summary_line *s)
+void phx__wire_route_put_summary_line(struct phx__writer *w, const struct phx__entry *e)
 {
-    phx__wire_put_fields(w, PHX__TABLE(wire_summary_line), s);
+    phx__wire_put_fields(w, wire_entry, WIRE_SUMMARY_FIELDS, e);
 }
 
-int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__summary_line *s)
+int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__entry *e)
 {
     if (!r->bad && r->left == 0)
         return 0;
-    phx__wire_get_fields(r, PHX__TABLE(wire_summary_line), s);
-    return r->bad || !phx__wire_is_honest(s->incarnation, s->seq) ? PHX_EPROTO : 1;
+    phx__wire_get_fields(r, wire_entry, WIRE_SUMMARY_FIELDS, e);
+    return r->bad || !phx__wire_is_honest(e->incarnation, e->seq) ? PHX_EPROTO : 1;
 }

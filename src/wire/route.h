@@ -67,14 +67,9 @@ PHX_PRIVATE int phx__wire_route_get_card_part(const struct phx__frame *f, struct
 
 #define PHX__SUMMARY_REPLY 1u /* frame flag: this answers a SUMMARY */
 #define PHX__SUMMARY_MORE 2u  /* frame flag: another part follows */
-struct phx__summary_line { /* 29 bytes each, to the end of the body */
-    struct phx_id id;
-    uint64_t incarnation;
-    uint32_t seq;
-    uint8_t hops;
-};
-PHX_PRIVATE void phx__wire_route_put_summary_line(struct phx__writer *w, const struct phx__summary_line *s);
+/* A line, to the end of the body, is the beginning of an entry: id, incarnation, seq and hops. */
+PHX_PRIVATE void phx__wire_route_put_summary_line(struct phx__writer *w, const struct phx__entry *e);
 /* As next_entry. */
-PHX_PRIVATE int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__summary_line *s);
+PHX_PRIVATE int phx__wire_route_next_summary_line(struct phx__reader *r, struct phx__entry *e);
 
 #endif

@@ -49,7 +49,7 @@ struct note {
 #ifdef PHX_PAPER
     struct paper_sets sets;
 #endif
-    struct phx__summary_line *lines;
+    struct phx__entry *lines;
     struct phx__request request;
     struct phx__beat beat;
     struct words words;

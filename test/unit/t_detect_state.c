@@ -263,7 +263,7 @@ static void test_probe(void)
     rig_free(&r);
 }
 
-/* ---- Own stalls, and clocks that run backwards ------------------------------------------------ */
+/* ---- Own stalls ------------------------------------------------------------------------------- */
 
 static void test_stall(void)
 {
@@ -465,32 +465,6 @@ static void test_short_timeouts(void)
     rig_free(&r);
 }
 
-static void test_backwards(void)
-{
-    /* Goal: a clock that steps back does no harm. Method: an hour back, and forth again. */
-    struct rig r;
-    uint64_t begin;
-
-    rig_init(&r);
-    begin = r.now;
-    phx__detect_link_up(&r.d, 1, 0, begin);
-    rig_run(&r, begin + SECOND);
-    rig_step(&r, begin + SECOND);
-    rig_step(&r, begin - 900 * SECOND);
-    phx__detect_received(&r.d, 1, begin - 900 * SECOND);
-    phx__detect_sent(&r.d, 1, begin - 900 * SECOND);
-    phx__detect_link_up(&r.d, 2, 0, begin - 900 * SECOND);
-    phx__detect_reachable(&r.d, 2, 0, 0, begin - 900 * SECOND);
-    phx__detect_due(&r.d, PHX__TIMER_DETECT_LINK, 1, begin - 900 * SECOND);
-    ok(rig_events(&r, 'x') == 0 && rig_events(&r, 'b') == 0, "nothing happens");
-    rig_run(&r, begin + SECOND + BEAT - 1);
-    ok(rig_events(&r, 'b') == 0 && rig_events(&r, 'x') == 0,
-       "the clock stood still at its highest");
-    rig_run(&r, begin + SECOND + BROKEN);
-    ok(rig_events(&r, 'b') == 2 && rig_events(&r, 'F') == 1, "and goes on from there");
-    rig_free(&r);
-}
-
 static void test_unread(void)
 {
     /* Goal: after a stall nobody is accused before what waits was read, however little time was
@@ -587,7 +561,6 @@ int main(void)
     test_seldom();
     test_sleep();
     test_short_timeouts();
-    test_backwards();
     test_unread();
     test_never_all_read();
     test_grace();

@@ -84,11 +84,11 @@ static void test_limit(void)
     phx__mem_put(&m, a, 60);
     phx__mem_put(&m, b, 40);
     phx__mem_init(&m, &alloc, 800);
-    ok(phx__mem_has_room_for_mail(&m, 700) && !phx__mem_has_room_for_mail(&m, 701)
+    ok(phx__mem_has_room_for_mail(&m, 572) && !phx__mem_has_room_for_mail(&m, 573)
            && !phx__mem_has_room_for_mail(&m, SIZE_MAX),
        "messages leave an eighth");
     phx__mem_init(&m, &alloc, 0);
-    ok(phx__mem_has_room_for_mail(&m, SIZE_MAX), "of a limit, if there is one");
+    ok(phx__mem_has_room_for_mail(&m, SIZE_MAX / 4), "of a limit, if there is one");
     m.used = SIZE_MAX - 1; /* as if */
     ok(phx__mem_has_room(&m, 1) && !phx__mem_has_room(&m, 2), "without a limit the counter cannot wrap");
     ok(test_heap_is_clean(&heap), "clean at the end");

@@ -190,7 +190,7 @@ static void play_beat(struct host *h, uint32_t nbr, const char *s, int other)
 
 static void play_summary(struct host *h, uint32_t node, const char *s)
 {
-    struct phx__summary_line line;
+    struct phx__entry line;
     struct phx__entry e;
     int reply = *s == 'r';
     uint32_t v;

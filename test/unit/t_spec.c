@@ -379,7 +379,7 @@ static void trace(int flags, int hops)
 static void summary(int flags, uint32_t own_seq, int others)
 {
     size_t start = phx__wire_begin(&stream, PHX__SUMMARY, flags, 0);
-    struct phx__summary_line line;
+    struct phx__entry line;
     int i;
 
     memset(&line, 0, sizeof line);

@@ -754,6 +754,23 @@ static void test_spare(void)
     end_all();
 }
 
+/* Goal: the clock of a host that steps back stands still for its node, whose rooms need not look. */
+static void test_clock(void)
+{
+    uint64_t was;
+
+    begin_hub();
+    rest();
+    was = now;
+    now -= SECOND;
+    step(0);
+    ok(sides[0].p->now == was && sides[0].p->detect.last_step == was, "a second back is no time");
+    now = was + 1;
+    step(0);
+    ok(sides[0].p->now == was + 1, "until it has caught up");
+    end_all();
+}
+
 int main(void)
 {
     test_accepts();
@@ -770,5 +787,6 @@ int main(void)
     test_fds();
     test_descriptors();
     test_spare();
+    test_clock();
     return test_end();
 }

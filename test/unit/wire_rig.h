@@ -166,7 +166,7 @@ static void make_card_part(struct phx__writer *w)
 static void make_summary(struct phx__writer *w)
 {
     size_t start = phx__wire_begin(w, PHX__SUMMARY, (int)below(4), 0);
-    struct phx__summary_line line;
+    struct phx__entry line;
     uint32_t n = below(5);
 
     while (n-- > 0) {
@@ -373,7 +373,7 @@ static int remake_update(struct phx__writer *w, const struct phx__frame *f)
 static int remake_summary(struct phx__writer *w, const struct phx__frame *f)
 {
     size_t start = phx__wire_begin(w, PHX__SUMMARY, f->flags & 3, 0);
-    struct phx__summary_line line;
+    struct phx__entry line;
     struct phx__reader r;
     int more;
 
