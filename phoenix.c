@@ -276,6 +276,8 @@ PHX_PRIVATE void phx__timer_drop(struct phx__timers *t, uint32_t handle);
 PHX_PRIVATE void phx__timer_fit(struct phx__timers *t);
 /* (Re)sets it to fire at `at`; UINT64_MAX stops it. */
 PHX_PRIVATE void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at);
+/* The same if it would fire later, or not at all. */
+PHX_PRIVATE void phx__timer_sooner(struct phx__timers *t, uint32_t handle, uint64_t at);
 PHX_PRIVATE void phx__timer_stop(struct phx__timers *t, uint32_t handle);
 /* When it fires; UINT64_MAX if stopped. */
 PHX_PRIVATE uint64_t phx__timer_at(const struct phx__timers *t, uint32_t handle);
@@ -4881,6 +4883,12 @@ void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at)
     timer->at = at;
     timer->order = t->order++ << 8 | (timer->order & 0xff);
     timer_settle(t, handle);
+}
+
+void phx__timer_sooner(struct phx__timers *t, uint32_t handle, uint64_t at)
+{
+    if (at < t->at[handle].at)
+        phx__timer_set(t, handle, at);
 }
 
 uint64_t phx__timer_at(const struct phx__timers *t, uint32_t handle)
@@ -17730,10 +17738,7 @@ void phx__post_outcome_tell(struct phx__post *p)
 
 void phx__post_sched_again(struct phx__post *p, uint64_t at)
 {
-    if (at == 0)
-        at = *p->ops.now + SCHED_AGAIN;
-    if (at < phx__timer_at(p->timers, p->again_timer))
-        phx__timer_set(p->timers, p->again_timer, at);
+    phx__timer_sooner(p->timers, p->again_timer, at != 0 ? at : *p->ops.now + SCHED_AGAIN);
 }
 
 /* ---- Circles of sources */
@@ -17805,10 +17810,10 @@ void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
 {
     uint64_t at = PHX__MIN(PHX__MIN(peer->ack.at, peer->idle_at),
                            PHX__MIN(peer->out.rto_at, peer->out.limit_at));
-    if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE < at)
-        at = peer->in.at + SCHED_PART_IDLE;
-    if (at < phx__timer_at(p->timers, peer->timer))
-        phx__timer_set(p->timers, peer->timer, at);
+
+    if (peer->in.part != NULL)
+        at = PHX__MIN(at, peer->in.at + SCHED_PART_IDLE);
+    phx__timer_sooner(p->timers, peer->timer, at);
 }
 
 struct phx__post_peer *phx__post_sched_find(const struct phx__post *p, uint32_t node)
@@ -18881,12 +18886,6 @@ uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us)
                                                                            : *p->ops.now + time_limit_us;
 }
 
-static void box_note_limit(struct phx__post *p, uint64_t limit)
-{
-    if (limit < phx__timer_at(p->timers, p->boxes.timer))
-        phx__timer_set(p->timers, p->boxes.timer, limit);
-}
-
 /* Queues a message, or a run, of a peer's flow again, behind all that came back. NULL: no memory. */
 static struct phx__queued *box_requeue(struct phx__post *p, const struct phx__message *m)
 {
@@ -18895,7 +18894,7 @@ static struct phx__queued *box_requeue(struct phx__post *p, const struct phx__me
     if (q != NULL && m->box->state != PHX__BOX_GATED)
         phx__post_store_move(&p->store, m->box, PHX__BOX_GATED, NULL);
     if (q != NULL)
-        box_note_limit(p, m->limit);
+        phx__timer_sooner(p->timers, p->boxes.timer, m->limit);
     return q;
 }
 
@@ -18928,7 +18927,7 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
             box_remove(p, b);
         return PHX_ENOMEM;
     }
-    box_note_limit(p, m->limit);
+    phx__timer_sooner(p->timers, p->boxes.timer, m->limit);
     return 0;
 }
 

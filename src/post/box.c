@@ -425,12 +425,6 @@ uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us)
                                                                            : *p->ops.now + time_limit_us;
 }
 
-static void box_note_limit(struct phx__post *p, uint64_t limit)
-{
-    if (limit < phx__timer_at(p->timers, p->boxes.timer))
-        phx__timer_set(p->timers, p->boxes.timer, limit);
-}
-
 /* Queues a message, or a run, of a peer's flow again, behind all that came back. NULL: no memory. */
 static struct phx__queued *box_requeue(struct phx__post *p, const struct phx__message *m)
 {
@@ -439,7 +433,7 @@ static struct phx__queued *box_requeue(struct phx__post *p, const struct phx__me
     if (q != NULL && m->box->state != PHX__BOX_GATED)
         phx__post_store_move(&p->store, m->box, PHX__BOX_GATED, NULL);
     if (q != NULL)
-        box_note_limit(p, m->limit);
+        phx__timer_sooner(p->timers, p->boxes.timer, m->limit);
     return q;
 }
 
@@ -472,7 +466,7 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
             box_remove(p, b);
         return PHX_ENOMEM;
     }
-    box_note_limit(p, m->limit);
+    phx__timer_sooner(p->timers, p->boxes.timer, m->limit);
     return 0;
 }
 

@@ -69,10 +69,7 @@
 
 void phx__post_sched_again(struct phx__post *p, uint64_t at)
 {
-    if (at == 0)
-        at = *p->ops.now + SCHED_AGAIN;
-    if (at < phx__timer_at(p->timers, p->again_timer))
-        phx__timer_set(p->timers, p->again_timer, at);
+    phx__timer_sooner(p->timers, p->again_timer, at != 0 ? at : *p->ops.now + SCHED_AGAIN);
 }
 
 /* ---- Circles of sources */
@@ -144,10 +141,10 @@ void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
 {
     uint64_t at = PHX__MIN(PHX__MIN(peer->ack.at, peer->idle_at),
                            PHX__MIN(peer->out.rto_at, peer->out.limit_at));
-    if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE < at)
-        at = peer->in.at + SCHED_PART_IDLE;
-    if (at < phx__timer_at(p->timers, peer->timer))
-        phx__timer_set(p->timers, peer->timer, at);
+
+    if (peer->in.part != NULL)
+        at = PHX__MIN(at, peer->in.at + SCHED_PART_IDLE);
+    phx__timer_sooner(p->timers, peer->timer, at);
 }
 
 struct phx__post_peer *phx__post_sched_find(const struct phx__post *p, uint32_t node)
