@@ -2941,9 +2941,9 @@ PHX_PRIVATE int phx__post_tokens_take(struct phx__tokens *t, uint64_t token, str
 
 struct phx__post_peer; /* see state.h */
 
-/* Names to which a send said PHX_EAGAIN: a circle, oldest first, of which the lists hold the last. */
+/* A name to which a send said PHX_EAGAIN. */
 struct phx__waiter {
-    struct phx__waiter *next;
+    struct phx__ring link; /* in one list of waiters, oldest first */
     uint64_t name;
 };
 
@@ -2984,7 +2984,7 @@ struct phx__box {
     struct phx__queued *last_returned; /* the last of those that came back, or NULL */
     size_t bytes; /* as phx__post_store_cost counts */
     size_t *pool; /* its peer's counter, which includes bytes; or NULL */
-    struct phx__waiter *waiters;
+    struct phx__ring waiters;
     struct phx__post_peer *peer; /* the only one whose flow may have messages to the name; or NULL */
     uint32_t flying;             /* frames with messages to the name there */
     int returned;                /* one of them came back ... */
@@ -3041,12 +3041,9 @@ PHX_PRIVATE int phx__post_store_was_tried(const struct phx__box *b, const struct
 PHX_PRIVATE void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c);
 
 /* Notes that a name waits, in one list only. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, uint64_t name);
-PHX_PRIVATE void phx__post_store_wait_splice(struct phx__waiter **to, struct phx__waiter **from);
-/* Takes the oldest out, or NULL; and its name, which waits no more: 1, or 0. */
-PHX_PRIVATE struct phx__waiter *phx__post_store_wait_take(struct phx__waiter **last);
-PHX_PRIVATE int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **last,
-                                         uint64_t *name);
+PHX_PRIVATE int phx__post_store_wait(struct phx__post_store *s, struct phx__ring *list, uint64_t name);
+/* The oldest name of a list, which waits no more: 1, or 0. */
+PHX_PRIVATE int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__ring *list, uint64_t *name);
 
 #endif
 
@@ -3164,7 +3161,7 @@ struct phx__post_peer {
     struct phx__post_bound boxes;
     uint64_t life; /* unique among peers, and new after each rebirth */
     uint32_t noted; /* out.sweeps, when phx__post_store.tokens had all of the flow */
-    struct phx__waiter *waiters;
+    struct phx__ring waiters;
     size_t wanted; /* bytes of the message that last asked for room */
     struct phx__ring room_link; /* in phx__post.rooms */
     struct phx__post_owed ack;
@@ -3217,7 +3214,7 @@ struct phx__post_boxes {
 
 /* Names that wait for room in the store; for an owner; for nothing: phx__post_run tells them. */
 struct phx__post_waiting {
-    struct phx__waiter *room, *owner, *ready;
+    struct phx__ring room, owner, ready;
 };
 
 /* What comes later in a step is left some of the time that callbacks may take in all. */
@@ -3396,7 +3393,7 @@ struct phx__post_way {
     struct phx__box *box;
     struct phx__post_peer *peer; /* the mailbox has, or would get */
     enum phx__box_state state;   /* of the mailbox, or of the one it would get */
-    struct phx__waiter **waiters; /* where to wait for room */
+    struct phx__ring *waiters;   /* where to wait for room */
 };
 /* 0, PHX_EAGAIN or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size,
@@ -4209,8 +4206,13 @@ void phx__ring_add(struct phx__ring *head, struct phx__ring *r)
 
 void phx__ring_move(struct phx__ring *head, struct phx__ring *from)
 {
-    while (!phx__ring_is_empty(from))
-        phx__ring_add(head, from->next);
+    if (phx__ring_is_empty(from))
+        return;
+    from->next->prev = head->prev;
+    head->prev->next = from->next;
+    from->prev->next = head;
+    head->prev = from->prev;
+    phx__ring_init(from);
 }
 
 /* ======== src/base/mem.c ======== */
@@ -17334,6 +17336,7 @@ struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name)
     }
     phx__ring_init(&b->link);
     phx__ring_init(&b->age);
+    phx__ring_init(&b->waiters);
     b->name = name;
     b->index = s->count;
     b->state = PHX__BOX_HELD;
@@ -17345,7 +17348,7 @@ void phx__post_store_close(struct phx__post_store *s, struct phx__box *b)
 {
     struct phx__box *last = s->boxes[s->count - 1];
 
-    PHX_ASSERT(b->head == NULL && b->bytes == 0 && b->waiters == NULL && b->flying == 0);
+    PHX_ASSERT(b->head == NULL && b->bytes == 0 && phx__ring_is_empty(&b->waiters) && b->flying == 0);
     if (s->recent == b)
         s->recent = NULL;
     phx__ring_del(&b->link);
@@ -17502,7 +17505,7 @@ void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multi
 
 /* ---- Waiters */
 
-int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, uint64_t name)
+int phx__post_store_wait(struct phx__post_store *s, struct phx__ring *list, uint64_t name)
 {
     struct phx__waiter *w;
 
@@ -17515,46 +17518,19 @@ int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, u
         return PHX_ENOMEM;
     }
     w->name = name;
-    w->next = w;
-    phx__post_store_wait_splice(last, &w);
+    phx__ring_init(&w->link);
+    phx__ring_add(list, &w->link);
     return 0;
 }
 
-void phx__post_store_wait_splice(struct phx__waiter **to, struct phx__waiter **from)
+int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__ring *list, uint64_t *name)
 {
-    struct phx__waiter *first;
+    struct phx__waiter *first = PHX__RING_OF(list->next, phx__waiter, link);
 
-    if (*from == NULL)
-        return;
-    if (*to != NULL) {
-        first = (*to)->next;
-        (*to)->next = (*from)->next;
-        (*from)->next = first;
-    }
-    *to = *from;
-    *from = NULL;
-}
-
-struct phx__waiter *phx__post_store_wait_take(struct phx__waiter **last)
-{
-    struct phx__waiter *first = *last == NULL ? NULL : (*last)->next;
-
-    if (first == NULL)
-        return NULL;
-    (*last)->next = first->next;
-    if (first == *last)
-        *last = NULL;
-    first->next = first;
-    return first;
-}
-
-int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **last, uint64_t *name)
-{
-    struct phx__waiter *first = phx__post_store_wait_take(last);
-
-    if (first == NULL)
+    if (phx__ring_is_empty(list))
         return 0;
     *name = first->name;
+    phx__ring_del(&first->link);
     phx__map_del(&s->waiting, *name);
     phx__mem_put(s->mem, first, sizeof *first);
     return 1;
@@ -17893,6 +17869,7 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     peer->own.peer = peer->transit.source.peer = peer;
     phx__ring_init(&peer->boxes.bound);
     phx__ring_init(&peer->boxes.idle);
+    phx__ring_init(&peer->waiters);
     phx__post_returns_init(&peer->returns, p->mem);
     phx__ring_init(&peer->ack.link);
     phx__ring_init(&peer->room_link);
@@ -18383,7 +18360,7 @@ PHX__COLD void phx__post_sched_restart(struct phx__post *p, struct phx__post_pee
 PHX__COLD void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
 {
     PHX_ASSERT(phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
-               && peer->waiters == NULL);
+               && phx__ring_is_empty(&peer->waiters));
     p->nodes[peer->node].peer = NULL;
     sched_drop_transit(p, peer);
     sched_unlist(p, &peer->own);
@@ -18405,7 +18382,7 @@ static int sched_is_at_rest(const struct phx__post *p, const struct phx__post_pe
     for (const struct phx__ring *r = all->next; r != all; r = r->next)
         if (((const struct phx__box *)(const void *)r)->peer == peer)
             return 0;
-    return peer->out.count == 0 && peer->transit.queue.bytes == 0 && peer->waiters == NULL
+    return peer->out.count == 0 && peer->transit.queue.bytes == 0 && phx__ring_is_empty(&peer->waiters)
            && phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
            && phx__ring_is_empty(&p->boxes.opened) && peer->in.part == NULL && peer->in.done == 0
            && peer->in.state == PHX__FLOW_ALL && back->seen == back->count && back->refused.count == 0;
@@ -18580,7 +18557,7 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
 /* Messages left a peer's flow, if any: phx__post_box_run_rooms serves those who wait for room. */
 static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 {
-    if (peer == NULL || (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes.bound)))
+    if (peer == NULL || (phx__ring_is_empty(&peer->waiters) && phx__ring_is_empty(&peer->boxes.bound)))
         return;
     if (peer->out.count == 0 || peer->out.bytes < p->limits.window / 2)
         phx__ring_add(&p->rooms, &peer->room_link);
@@ -18592,7 +18569,7 @@ static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 static void box_remove(struct phx__post *p, struct phx__box *b)
 {
     box_busy(p, b);
-    phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
+    phx__ring_move(&p->waiting.ready, &b->waiters);
     phx__post_store_close(&p->store, b);
 }
 
@@ -18665,7 +18642,7 @@ void phx__post_box_emptied(struct phx__post *p, struct phx__box *b)
 {
     if (b->head != NULL)
         return;
-    phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
+    phx__ring_move(&p->waiting.ready, &b->waiters);
     if (b->flying > 0) {
         if (!b->returned)
             phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, NULL);
@@ -18679,7 +18656,7 @@ void phx__post_box_emptied(struct phx__post *p, struct phx__box *b)
 static void box_hold(struct phx__post *p, struct phx__box *b)
 {
     box_set_owner(p, b, NULL);
-    phx__post_store_wait_splice(&p->waiting.room, &b->waiters);
+    phx__ring_move(&p->waiting.room, &b->waiters);
     phx__post_store_move(&p->store, b, PHX__BOX_HELD, NULL);
 }
 
@@ -18793,11 +18770,10 @@ static void box_wake(struct phx__post *p, struct phx__post_peer *peer, struct ph
 {
     size_t room = p->limits.window - peer->out.bytes - peer->boxes.bytes;
     size_t n = room / (peer->wanted + PHX__DATA_FIRST_HEAD) + 1;
-    struct phx__waiter *one;
 
-    for (; n > 0 && (one = phx__post_store_wait_take(&peer->waiters)) != NULL; n--)
-        phx__post_store_wait_splice(&p->waiting.ready, &one);
-    if (peer->waiters != NULL)
+    for (; n > 0 && !phx__ring_is_empty(&peer->waiters); n--)
+        phx__ring_add(&p->waiting.ready, peer->waiters.next);
+    if (!phx__ring_is_empty(&peer->waiters))
         phx__ring_add(later, &peer->room_link);
 }
 
@@ -18820,7 +18796,7 @@ void phx__post_box_run_rooms(struct phx__post *p)
     }
     phx__ring_move(&p->rooms, &later);
     if (p->store.held_bytes == 0 || p->store.held_bytes < p->limits.hold_bytes / 2)
-        phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
+        phx__ring_move(&p->waiting.ready, &p->waiting.room);
 }
 
 /* ---- What is under way */
@@ -19254,14 +19230,17 @@ void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
 /* ---- Changes */
 
 /* Names that wait for room in the store and have an owner now need not wait. */
-static void box_sort_waiters(struct phx__post *p, struct phx__waiter **list)
+static void box_sort_waiters(struct phx__post *p, struct phx__ring *list)
 {
-    struct phx__waiter *all = *list, *one;
+    struct phx__ring all;
 
-    *list = NULL;
-    while ((one = phx__post_store_wait_take(&all)) != NULL)
-        phx__post_store_wait_splice(
-            p->ops.owner(p->ops.ctx, one->name) == PHX__NONE ? list : &p->waiting.ready, &one);
+    phx__ring_init(&all);
+    phx__ring_move(&all, list);
+    while (!phx__ring_is_empty(&all)) {
+        uint64_t name = PHX__RING_OF(all.next, phx__waiter, link)->name;
+
+        phx__ring_add(p->ops.owner(p->ops.ctx, name) == PHX__NONE ? list : &p->waiting.ready, all.next);
+    }
 }
 
 void phx__post_box_names(struct phx__post *p)
@@ -19431,7 +19410,7 @@ PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
     phx__post_box_failed(p, node);
     box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
     box_close_idle(p, peer);
-    phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
+    phx__ring_move(&p->waiting.ready, &peer->waiters);
     for (uint32_t i = p->store.count; i > 0; i--) {
         struct phx__box *b = p->store.boxes[i - 1];
 
@@ -20722,24 +20701,25 @@ static void post_run_local(struct phx__post *p)
 
 static void post_run_waiters(struct phx__post *p)
 {
-    struct phx__waiter *batch = p->waiting.ready;
+    struct phx__ring batch;
     uint32_t told = 0;
     uint64_t name = 0;
 
-    p->waiting.ready = NULL;
-    while (batch != NULL && phx__post_outcome_may_call(p, PHX__SHARE_REST, told++)
+    phx__ring_init(&batch);
+    phx__ring_move(&batch, &p->waiting.ready);
+    while (!phx__ring_is_empty(&batch) && phx__post_outcome_may_call(p, PHX__SHARE_REST, told++)
            && phx__post_store_wait_pop(&p->store, &batch, &name)) {
         p->calls -= p->calls > 0;
         p->ops.writable(p->ops.ctx, name);
     }
-    phx__post_store_wait_splice(&batch, &p->waiting.ready);
-    p->waiting.ready = batch;
+    phx__ring_move(&batch, &p->waiting.ready);
+    phx__ring_move(&p->waiting.ready, &batch);
 }
 
 int phx__post_ready(const struct phx__post *p)
 {
     return p->outcomes.count > 0 || p->outcomes.lost.count > 0 || p->recv.abandoned != NULL
-           || p->waiting.ready != NULL || !phx__ring_is_empty(&p->boxes.local)
+           || !phx__ring_is_empty(&p->waiting.ready) || !phx__ring_is_empty(&p->boxes.local)
            || !phx__ring_is_empty(&p->rooms) || !phx__ring_is_empty(&p->acks);
 }
 
@@ -20747,7 +20727,8 @@ int phx__post_run(struct phx__post *p)
 {
     if (p->recv.early.size > 0 && p->recv.early.known != p->ids->count)
         phx__post_recv_early(p);
-    if (!phx__post_ready(p) && !p->boxes.look_again && p->stray == NULL && p->waiting.room == NULL)
+    if (!phx__post_ready(p) && !p->boxes.look_again && p->stray == NULL
+        && phx__ring_is_empty(&p->waiting.room))
         return 0;
     if (p->boxes.look_again)
         phx__post_box_names(p);
@@ -20774,6 +20755,9 @@ PHX__COLD int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct p
     phx__ring_init(&p->boxes.local);
     phx__ring_init(&p->boxes.refused);
     phx__ring_init(&p->boxes.opened);
+    phx__ring_init(&p->waiting.room);
+    phx__ring_init(&p->waiting.owner);
+    phx__ring_init(&p->waiting.ready);
     phx__ring_init(&p->acks);
     phx__ring_init(&p->rooms);
     if (phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->boxes.timer) != 0)
@@ -20797,12 +20781,12 @@ PHX__COLD void phx__post_free(struct phx__post *p)
     for (uint32_t i = 0; i < p->store.count; i++) {
         struct phx__box *b = p->store.boxes[i];
 
-        phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
+        phx__ring_move(&p->waiting.ready, &b->waiters);
         phx__post_store_move(&p->store, b, PHX__BOX_HELD, NULL);
         b->flying = 0;
     }
-    phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
-    phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.owner);
+    phx__ring_move(&p->waiting.ready, &p->waiting.room);
+    phx__ring_move(&p->waiting.ready, &p->waiting.owner);
     while (p->store.count > 0) {
         struct phx__box *b = p->store.boxes[p->store.count - 1];
 
@@ -20815,7 +20799,7 @@ PHX__COLD void phx__post_free(struct phx__post *p)
     for (uint32_t i = 0; i < p->node_capacity; i++) {
         phx__mem_put(p->mem, p->nodes[i].past, sizeof *p->nodes[i].past);
         if (p->nodes[i].peer != NULL) {
-            phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);
+            phx__ring_move(&p->waiting.ready, &p->nodes[i].peer->waiters);
             phx__post_sched_free(p, p->nodes[i].peer);
         }
     }

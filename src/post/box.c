@@ -119,7 +119,7 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
 /* Messages left a peer's flow, if any: phx__post_box_run_rooms serves those who wait for room. */
 static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 {
-    if (peer == NULL || (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes.bound)))
+    if (peer == NULL || (phx__ring_is_empty(&peer->waiters) && phx__ring_is_empty(&peer->boxes.bound)))
         return;
     if (peer->out.count == 0 || peer->out.bytes < p->limits.window / 2)
         phx__ring_add(&p->rooms, &peer->room_link);
@@ -131,7 +131,7 @@ static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 static void box_remove(struct phx__post *p, struct phx__box *b)
 {
     box_busy(p, b);
-    phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
+    phx__ring_move(&p->waiting.ready, &b->waiters);
     phx__post_store_close(&p->store, b);
 }
 
@@ -204,7 +204,7 @@ void phx__post_box_emptied(struct phx__post *p, struct phx__box *b)
 {
     if (b->head != NULL)
         return;
-    phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
+    phx__ring_move(&p->waiting.ready, &b->waiters);
     if (b->flying > 0) {
         if (!b->returned)
             phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, NULL);
@@ -218,7 +218,7 @@ void phx__post_box_emptied(struct phx__post *p, struct phx__box *b)
 static void box_hold(struct phx__post *p, struct phx__box *b)
 {
     box_set_owner(p, b, NULL);
-    phx__post_store_wait_splice(&p->waiting.room, &b->waiters);
+    phx__ring_move(&p->waiting.room, &b->waiters);
     phx__post_store_move(&p->store, b, PHX__BOX_HELD, NULL);
 }
 
@@ -332,11 +332,10 @@ static void box_wake(struct phx__post *p, struct phx__post_peer *peer, struct ph
 {
     size_t room = p->limits.window - peer->out.bytes - peer->boxes.bytes;
     size_t n = room / (peer->wanted + PHX__DATA_FIRST_HEAD) + 1;
-    struct phx__waiter *one;
 
-    for (; n > 0 && (one = phx__post_store_wait_take(&peer->waiters)) != NULL; n--)
-        phx__post_store_wait_splice(&p->waiting.ready, &one);
-    if (peer->waiters != NULL)
+    for (; n > 0 && !phx__ring_is_empty(&peer->waiters); n--)
+        phx__ring_add(&p->waiting.ready, peer->waiters.next);
+    if (!phx__ring_is_empty(&peer->waiters))
         phx__ring_add(later, &peer->room_link);
 }
 
@@ -359,7 +358,7 @@ void phx__post_box_run_rooms(struct phx__post *p)
     }
     phx__ring_move(&p->rooms, &later);
     if (p->store.held_bytes == 0 || p->store.held_bytes < p->limits.hold_bytes / 2)
-        phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
+        phx__ring_move(&p->waiting.ready, &p->waiting.room);
 }
 
 /* ---- What is under way */
@@ -793,14 +792,17 @@ void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
 /* ---- Changes */
 
 /* Names that wait for room in the store and have an owner now need not wait. */
-static void box_sort_waiters(struct phx__post *p, struct phx__waiter **list)
+static void box_sort_waiters(struct phx__post *p, struct phx__ring *list)
 {
-    struct phx__waiter *all = *list, *one;
+    struct phx__ring all;
 
-    *list = NULL;
-    while ((one = phx__post_store_wait_take(&all)) != NULL)
-        phx__post_store_wait_splice(
-            p->ops.owner(p->ops.ctx, one->name) == PHX__NONE ? list : &p->waiting.ready, &one);
+    phx__ring_init(&all);
+    phx__ring_move(&all, list);
+    while (!phx__ring_is_empty(&all)) {
+        uint64_t name = PHX__RING_OF(all.next, phx__waiter, link)->name;
+
+        phx__ring_add(p->ops.owner(p->ops.ctx, name) == PHX__NONE ? list : &p->waiting.ready, all.next);
+    }
 }
 
 void phx__post_box_names(struct phx__post *p)
@@ -970,7 +972,7 @@ PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
     phx__post_box_failed(p, node);
     box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
     box_close_idle(p, peer);
-    phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
+    phx__ring_move(&p->waiting.ready, &peer->waiters);
     for (uint32_t i = p->store.count; i > 0; i--) {
         struct phx__box *b = p->store.boxes[i - 1];
 

@@ -12,7 +12,7 @@ struct phx__post_way {
     struct phx__box *box;
     struct phx__post_peer *peer; /* the mailbox has, or would get */
     enum phx__box_state state;   /* of the mailbox, or of the one it would get */
-    struct phx__waiter **waiters; /* where to wait for room */
+    struct phx__ring *waiters;   /* where to wait for room */
 };
 /* 0, PHX_EAGAIN or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size,

@@ -154,24 +154,25 @@ static void post_run_local(struct phx__post *p)
 
 static void post_run_waiters(struct phx__post *p)
 {
-    struct phx__waiter *batch = p->waiting.ready;
+    struct phx__ring batch;
     uint32_t told = 0;
     uint64_t name = 0;
 
-    p->waiting.ready = NULL;
-    while (batch != NULL && phx__post_outcome_may_call(p, PHX__SHARE_REST, told++)
+    phx__ring_init(&batch);
+    phx__ring_move(&batch, &p->waiting.ready);
+    while (!phx__ring_is_empty(&batch) && phx__post_outcome_may_call(p, PHX__SHARE_REST, told++)
            && phx__post_store_wait_pop(&p->store, &batch, &name)) {
         p->calls -= p->calls > 0;
         p->ops.writable(p->ops.ctx, name);
     }
-    phx__post_store_wait_splice(&batch, &p->waiting.ready);
-    p->waiting.ready = batch;
+    phx__ring_move(&batch, &p->waiting.ready);
+    phx__ring_move(&p->waiting.ready, &batch);
 }
 
 int phx__post_ready(const struct phx__post *p)
 {
     return p->outcomes.count > 0 || p->outcomes.lost.count > 0 || p->recv.abandoned != NULL
-           || p->waiting.ready != NULL || !phx__ring_is_empty(&p->boxes.local)
+           || !phx__ring_is_empty(&p->waiting.ready) || !phx__ring_is_empty(&p->boxes.local)
            || !phx__ring_is_empty(&p->rooms) || !phx__ring_is_empty(&p->acks);
 }
 
@@ -179,7 +180,8 @@ int phx__post_run(struct phx__post *p)
 {
     if (p->recv.early.size > 0 && p->recv.early.known != p->ids->count)
         phx__post_recv_early(p);
-    if (!phx__post_ready(p) && !p->boxes.look_again && p->stray == NULL && p->waiting.room == NULL)
+    if (!phx__post_ready(p) && !p->boxes.look_again && p->stray == NULL
+        && phx__ring_is_empty(&p->waiting.room))
         return 0;
     if (p->boxes.look_again)
         phx__post_box_names(p);
@@ -206,6 +208,9 @@ PHX__COLD int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct p
     phx__ring_init(&p->boxes.local);
     phx__ring_init(&p->boxes.refused);
     phx__ring_init(&p->boxes.opened);
+    phx__ring_init(&p->waiting.room);
+    phx__ring_init(&p->waiting.owner);
+    phx__ring_init(&p->waiting.ready);
     phx__ring_init(&p->acks);
     phx__ring_init(&p->rooms);
     if (phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->boxes.timer) != 0)
@@ -229,12 +234,12 @@ PHX__COLD void phx__post_free(struct phx__post *p)
     for (uint32_t i = 0; i < p->store.count; i++) {
         struct phx__box *b = p->store.boxes[i];
 
-        phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
+        phx__ring_move(&p->waiting.ready, &b->waiters);
         phx__post_store_move(&p->store, b, PHX__BOX_HELD, NULL);
         b->flying = 0;
     }
-    phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
-    phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.owner);
+    phx__ring_move(&p->waiting.ready, &p->waiting.room);
+    phx__ring_move(&p->waiting.ready, &p->waiting.owner);
     while (p->store.count > 0) {
         struct phx__box *b = p->store.boxes[p->store.count - 1];
 
@@ -247,7 +252,7 @@ PHX__COLD void phx__post_free(struct phx__post *p)
     for (uint32_t i = 0; i < p->node_capacity; i++) {
         phx__mem_put(p->mem, p->nodes[i].past, sizeof *p->nodes[i].past);
         if (p->nodes[i].peer != NULL) {
-            phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);
+            phx__ring_move(&p->waiting.ready, &p->nodes[i].peer->waiters);
             phx__post_sched_free(p, p->nodes[i].peer);
         }
     }

@@ -224,6 +224,7 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     peer->own.peer = peer->transit.source.peer = peer;
     phx__ring_init(&peer->boxes.bound);
     phx__ring_init(&peer->boxes.idle);
+    phx__ring_init(&peer->waiters);
     phx__post_returns_init(&peer->returns, p->mem);
     phx__ring_init(&peer->ack.link);
     phx__ring_init(&peer->room_link);
@@ -714,7 +715,7 @@ PHX__COLD void phx__post_sched_restart(struct phx__post *p, struct phx__post_pee
 PHX__COLD void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
 {
     PHX_ASSERT(phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
-               && peer->waiters == NULL);
+               && phx__ring_is_empty(&peer->waiters));
     p->nodes[peer->node].peer = NULL;
     sched_drop_transit(p, peer);
     sched_unlist(p, &peer->own);
@@ -736,7 +737,7 @@ static int sched_is_at_rest(const struct phx__post *p, const struct phx__post_pe
     for (const struct phx__ring *r = all->next; r != all; r = r->next)
         if (((const struct phx__box *)(const void *)r)->peer == peer)
             return 0;
-    return peer->out.count == 0 && peer->transit.queue.bytes == 0 && peer->waiters == NULL
+    return peer->out.count == 0 && peer->transit.queue.bytes == 0 && phx__ring_is_empty(&peer->waiters)
            && phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
            && phx__ring_is_empty(&p->boxes.opened) && peer->in.part == NULL && peer->in.done == 0
            && peer->in.state == PHX__FLOW_ALL && back->seen == back->count && back->refused.count == 0;

@@ -108,7 +108,7 @@ struct phx__post_peer {
     struct phx__post_bound boxes;
     uint64_t life; /* unique among peers, and new after each rebirth */
     uint32_t noted; /* out.sweeps, when phx__post_store.tokens had all of the flow */
-    struct phx__waiter *waiters;
+    struct phx__ring waiters;
     size_t wanted; /* bytes of the message that last asked for room */
     struct phx__ring room_link; /* in phx__post.rooms */
     struct phx__post_owed ack;
@@ -161,7 +161,7 @@ struct phx__post_boxes {
 
 /* Names that wait for room in the store; for an owner; for nothing: phx__post_run tells them. */
 struct phx__post_waiting {
-    struct phx__waiter *room, *owner, *ready;
+    struct phx__ring room, owner, ready;
 };
 
 /* What comes later in a step is left some of the time that callbacks may take in all. */

@@ -72,6 +72,7 @@ struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name)
     }
     phx__ring_init(&b->link);
     phx__ring_init(&b->age);
+    phx__ring_init(&b->waiters);
     b->name = name;
     b->index = s->count;
     b->state = PHX__BOX_HELD;
@@ -83,7 +84,7 @@ void phx__post_store_close(struct phx__post_store *s, struct phx__box *b)
 {
     struct phx__box *last = s->boxes[s->count - 1];
 
-    PHX_ASSERT(b->head == NULL && b->bytes == 0 && b->waiters == NULL && b->flying == 0);
+    PHX_ASSERT(b->head == NULL && b->bytes == 0 && phx__ring_is_empty(&b->waiters) && b->flying == 0);
     if (s->recent == b)
         s->recent = NULL;
     phx__ring_del(&b->link);
@@ -240,7 +241,7 @@ void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multi
 
 /* ---- Waiters */
 
-int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, uint64_t name)
+int phx__post_store_wait(struct phx__post_store *s, struct phx__ring *list, uint64_t name)
 {
     struct phx__waiter *w;
 
@@ -253,46 +254,19 @@ int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, u
         return PHX_ENOMEM;
     }
     w->name = name;
-    w->next = w;
-    phx__post_store_wait_splice(last, &w);
+    phx__ring_init(&w->link);
+    phx__ring_add(list, &w->link);
     return 0;
 }
 
-void phx__post_store_wait_splice(struct phx__waiter **to, struct phx__waiter **from)
+int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__ring *list, uint64_t *name)
 {
-    struct phx__waiter *first;
+    struct phx__waiter *first = PHX__RING_OF(list->next, phx__waiter, link);
 
-    if (*from == NULL)
-        return;
-    if (*to != NULL) {
-        first = (*to)->next;
-        (*to)->next = (*from)->next;
-        (*from)->next = first;
-    }
-    *to = *from;
-    *from = NULL;
-}
-
-struct phx__waiter *phx__post_store_wait_take(struct phx__waiter **last)
-{
-    struct phx__waiter *first = *last == NULL ? NULL : (*last)->next;
-
-    if (first == NULL)
-        return NULL;
-    (*last)->next = first->next;
-    if (first == *last)
-        *last = NULL;
-    first->next = first;
-    return first;
-}
-
-int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **last, uint64_t *name)
-{
-    struct phx__waiter *first = phx__post_store_wait_take(last);
-
-    if (first == NULL)
+    if (phx__ring_is_empty(list))
         return 0;
     *name = first->name;
+    phx__ring_del(&first->link);
     phx__map_del(&s->waiting, *name);
     phx__mem_put(s->mem, first, sizeof *first);
     return 1;
