@@ -53,5 +53,7 @@ PHX_PRIVATE void phx__post_box_fail(struct phx__post *p, uint32_t node, uint64_t
 PHX_PRIVATE void phx__post_box_forget(struct phx__post *p, uint32_t node);
 /* This node has left: what is pending ends with PHX_ECLOSED, which is reported at once. */
 PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);
+/* The same, but the outcomes are the caller's to drop, and no mailbox is left. */
+PHX_PRIVATE void phx__post_box_free(struct phx__post *p);
 
 #endif

@@ -7,7 +7,7 @@
  *
  *      to be emitted, and a route known: listed       nothing more, or no route: not listed
  *      the route changed:                the circle of the new next hop
- *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
+ *      no memory to list or to emit:     not listed; a phx__post_run soon looks at all nodes again
  *
  * Each source gets SCHED_QUANTUM bytes, then the next has its turn (deficit round robin), and one whose
  * reader sleeps uses up its own credit only. Sources are in nodes' records, which never move.
@@ -74,18 +74,13 @@ void phx__post_sched_again(struct phx__post *p, uint64_t at)
 
 /* ---- Circles of sources */
 
-static struct phx__post_source **sched_circle(struct phx__post *p, uint32_t nbr)
-{
-    return nbr == PHX__NONE ? &p->stray : &p->nodes[nbr].ready;
-}
-
 static void sched_unlist(struct phx__post *p, struct phx__post_source *s)
 {
     struct phx__post_source **circle;
 
     if (s->next == NULL)
         return;
-    circle = sched_circle(p, s->nbr);
+    circle = &p->nodes[s->nbr].ready;
     if (*circle == s)
         *circle = s->next == s ? NULL : s->next;
     s->prev->next = s->next;
@@ -94,20 +89,11 @@ static void sched_unlist(struct phx__post *p, struct phx__post_source *s)
     s->served = 0;
 }
 
-static void sched_insert(struct phx__post *p, struct phx__post_source *s, uint32_t nbr)
+/* Some sources have work and are not listed. */
+static void sched_list_again(struct phx__post *p)
 {
-    struct phx__post_source **circle = sched_circle(p, nbr);
-
-    s->nbr = nbr;
-    if (nbr == PHX__NONE)
-        phx__post_sched_again(p, 0);
-    if (*circle == NULL) {
-        s->prev = s->next = *circle = s;
-        return;
-    }
-    s->next = *circle; /* before the one whose turn it is: at the end */
-    s->prev = s->next->prev;
-    s->prev->next = s->next->prev = s;
+    p->list_again = 1;
+    phx__post_sched_again(p, 0);
 }
 
 static int sched_is_ready(const struct phx__post_source *s)
@@ -119,6 +105,7 @@ static int sched_is_ready(const struct phx__post_source *s)
 void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
 {
     uint32_t nbr = s->peer->nbr;
+    struct phx__post_source **circle;
 
     if (s->next != NULL) {
         if (s->nbr == nbr && s->peer->routed)
@@ -128,11 +115,20 @@ void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
     if (!s->peer->routed || !sched_is_ready(s))
         return;
     if (nbr >= p->node_capacity
-        && phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, nbr + 1, sizeof *p->nodes) != 0)
-        nbr = PHX__NONE;
-    if (nbr != PHX__NONE && p->nodes[nbr].ready == NULL)
+        && phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, nbr + 1, sizeof *p->nodes) != 0) {
+        sched_list_again(p);
+        return;
+    }
+    circle = &p->nodes[nbr].ready;
+    s->nbr = nbr;
+    if (*circle == NULL) {
         p->ops.wants(p->ops.ctx, nbr);
-    sched_insert(p, s, nbr);
+        s->prev = s->next = *circle = s;
+        return;
+    }
+    s->next = *circle; /* before the one whose turn it is: at the end */
+    s->prev = s->next->prev;
+    s->prev->next = s->next->prev = s;
 }
 
 /* ---- Nodes */
@@ -569,7 +565,7 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
         s->served += out->bytes - before;
         if (err != 0) {
             sched_unlist(p, s);
-            sched_insert(p, s, PHX__NONE); /* the next run tries again */
+            sched_list_again(p);
         } else if (out->bytes < most || !sched_is_ready(s)) {
             sched_unlist(p, s);
         } else if (s->served >= SCHED_QUANTUM) {
@@ -606,28 +602,21 @@ void phx__post_sched_window(struct phx__post *p, uint32_t node)
 
 void phx__post_sched_retry(struct phx__post *p)
 {
-    struct phx__post_source *s, *last = p->stray == NULL ? NULL : p->stray->prev;
-
-    /* Those that stay strays come behind `last`. */
-    while ((s = p->stray) != NULL) {
-        sched_unlist(p, s);
-        sched_ask_route(p, s->peer);
-        phx__post_sched_list(p, s);
-        if (s == last)
-            break;
-    }
+    if (!p->list_again)
+        return;
+    p->list_again = 0;
+    for (uint32_t node = 0; node < p->node_capacity; node++)
+        phx__post_sched_route(p, node);
 }
 
 void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
 {
-    struct phx__post_source *s;
-
     if (nbr >= p->node_capacity)
         return;
     sched_drop_past(p, nbr, NULL);
-    while ((s = p->nodes[nbr].ready) != NULL) {
-        sched_unlist(p, s);
-        sched_insert(p, s, PHX__NONE);
+    while (p->nodes[nbr].ready != NULL) {
+        sched_unlist(p, p->nodes[nbr].ready);
+        sched_list_again(p);
     }
 }
 

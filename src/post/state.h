@@ -55,7 +55,7 @@ struct phx__post_ops {
 struct phx__post_source {
     struct phx__post_source *prev, *next; /* NULL: in none */
     struct phx__post_peer *peer;
-    uint32_t nbr; /* whose circle; PHX__NONE: the strays' */
+    uint32_t nbr; /* whose circle */
     size_t served; /* of its quantum */
 };
 
@@ -205,7 +205,7 @@ struct phx__post {
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
-    struct phx__post_source *stray; /* ready, but not listed with a neighbour: no memory */
+    int list_again; /* some sources are ready, but not listed with a neighbour: no memory */
     struct phx__post_store store;
     struct phx__post_boxes boxes;
     struct phx__post_waiting waiting;

@@ -28,18 +28,11 @@ void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem)
 {
     *s = (struct phx__post_store){ .mem = mem, .index = { .mem = mem }, .waiting = { .mem = mem },
                                    .tokens = { .mem = mem, .heads = { .mem = mem } } };
-    phx__ring_init(&s->multicasts);
 }
 
 void phx__post_store_free(struct phx__post_store *s)
 {
     PHX_ASSERT(s->count == 0);
-    while (!phx__ring_is_empty(&s->multicasts)) {
-        struct phx__multicast *c = (struct phx__multicast *)(void *)s->multicasts.next;
-
-        c->refs = 1;
-        phx__post_store_multicast_drop(s, c);
-    }
     phx__mem_put(s->mem, s->boxes, s->capacity * sizeof *s->boxes);
     phx__map_free(&s->index);
     phx__map_free(&s->waiting);
@@ -233,10 +226,8 @@ int phx__post_store_was_tried(const struct phx__box *b, const struct phx__queued
 
 void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c)
 {
-    if (c == NULL || --c->refs > 0)
-        return;
-    phx__ring_del(&c->link);
-    phx__mem_put(s->mem, c, sizeof *c);
+    if (c != NULL && --c->refs == 0)
+        phx__mem_put(s->mem, c, sizeof *c);
 }
 
 /* ---- Waiters */

@@ -22,7 +22,6 @@ struct phx__queued {
 
 /* What a multicast's messages have in common. */
 struct phx__multicast {
-    struct phx__ring link; /* in phx__post_store.multicasts */
     size_t refs; /* messages of it, and outcomes that are not reported yet */
 };
 
@@ -72,7 +71,6 @@ struct phx__post_store {
     size_t local_bytes;      /* of LOCAL mailboxes, which the next step delivers */
     size_t held_bytes;       /* of all others */
     uint32_t queued;         /* messages */
-    struct phx__ring multicasts; /* all that have messages or outcomes left */
 };
 
 PHX_PRIVATE void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem);
