@@ -771,16 +771,29 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx
     p->pending.count -= 1 + phx__post_flow_rest(r);
 }
 
-/* Queues the lowest record's messages again from `place` on, in one piece if they are for one name. Of the
- * others those whose name has a return of its own say why; the rest goes again at once. 0, or PHX_ENOMEM and
- * none was queued. */
+/* Why the message to b at that place of the lowest record came back: a return of its own says it, which is
+ * counted; or one before it did, and it goes again at once. */
+PHX__COLD static int recv_why(const struct phx__ack *a, const struct phx__flow_out *o,
+                              const struct phx__box *b, uint32_t place, uint32_t *seen)
+{
+    struct phx__return t = { 0, 0, 0 };
+
+    if (*seen - a->return_base < a->return_count)
+        phx__wire_data_return(a, *seen - a->return_base, &t);
+    if (t.place != place || t.number != o->base)
+        return b->returned && b->moved ? (int)PHX__RETURN_MOVED : (int)PHX__RETURN_AGAIN;
+    ++*seen;
+    return t.reason;
+}
+
+/* Queues the lowest record's messages again from `place` on, in one piece if they are for one name. 0, or
+ * PHX_ENOMEM and none was queued. */
 PHX__COLD static int recv_again(struct phx__post *p, struct phx__flow_out *o, const struct phx__ack *a,
                                 uint32_t place, int reason)
 {
     const int mixed = phx__post_flow_is_mixed(phx__post_flow_at(o, 0));
     uint32_t seen = o->seen + 1, n = 0; /* the caller counts the first return */
     struct phx__message m, from, one;
-    struct phx__return t = { 0, 0, 0 };
     int err;
 
     phx__post_flow_message(o, 0, &m);
@@ -789,15 +802,7 @@ PHX__COLD static int recv_again(struct phx__post *p, struct phx__flow_out *o, co
     from = m;
     do {
         one = mixed ? phx__post_flow_message_alone(&m, phx__post_store_find(&p->store, m.to)) : m;
-        if (n > 0)
-            reason = one.box->returned && one.box->moved ? (int)PHX__RETURN_MOVED : (int)PHX__RETURN_AGAIN;
-        if (n > 0 && seen - a->return_base < a->return_count) {
-            phx__wire_data_return(a, seen - a->return_base, &t);
-            if (t.number == o->base && t.place == place + n) {
-                reason = t.reason;
-                seen++;
-            }
-        }
+        reason = n == 0 ? reason : recv_why(a, o, one.box, place + n, &seen);
         err = phx__post_box_take_back(p, &one, reason);
         n += err == 0;
     } while (err == 0 && mixed && phx__post_flow_message_next(&m));
