@@ -20703,7 +20703,8 @@ int phx__post_run(struct phx__post *p)
     phx__post_box_run_rooms(p);
     phx__post_outcome_tell(p);
     phx__post_recv_tell_abandoned(p, 0);
-    post_run_waiters(p);
+    if (!phx__ring_is_empty(&p->waiting.ready))
+        post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
         phx__post_sched_ack(p, PHX__RING_OF(p->acks.next, phx__post_peer, ack.link));
     return phx__post_ready(p) || (p->recv.early.size > 0 && p->recv.early.known != p->ids->count);
