@@ -276,6 +276,8 @@ PHX_PRIVATE void phx__timer_drop(struct phx__timers *t, uint32_t handle);
 PHX_PRIVATE void phx__timer_fit(struct phx__timers *t);
 /* (Re)sets it to fire at `at`; UINT64_MAX stops it. */
 PHX_PRIVATE void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at);
+/* The same if it would fire later, or not at all. */
+PHX_PRIVATE void phx__timer_sooner(struct phx__timers *t, uint32_t handle, uint64_t at);
 PHX_PRIVATE void phx__timer_stop(struct phx__timers *t, uint32_t handle);
 /* When it fires; UINT64_MAX if stopped. */
 PHX_PRIVATE uint64_t phx__timer_at(const struct phx__timers *t, uint32_t handle);
@@ -2927,9 +2929,9 @@ PHX_PRIVATE int phx__post_tokens_take(struct phx__tokens *t, uint64_t token, str
 
 struct phx__post_peer; /* see state.h */
 
-/* Names to which a send said PHX_EAGAIN: a circle, oldest first, of which the lists hold the last. */
+/* A name to which a send said PHX_EAGAIN. */
 struct phx__waiter {
-    struct phx__waiter *next;
+    struct phx__ring link; /* in one list of waiters, oldest first */
     uint64_t name;
 };
 
@@ -2942,7 +2944,6 @@ struct phx__queued {
 
 /* What a multicast's messages have in common. */
 struct phx__multicast {
-    struct phx__ring link; /* in phx__post_store.multicasts */
     size_t refs; /* messages of it, and outcomes that are not reported yet */
 };
 
@@ -2970,7 +2971,7 @@ struct phx__box {
     struct phx__queued *last_returned; /* the last of those that came back, or NULL */
     size_t bytes; /* as phx__post_store_cost counts */
     size_t *pool; /* its peer's counter, which includes bytes; or NULL */
-    struct phx__waiter *waiters;
+    struct phx__ring waiters;
     struct phx__post_peer *peer; /* the only one whose flow may have messages to the name; or NULL */
     uint32_t flying;             /* frames with messages to the name there */
     int returned;                /* one of them came back ... */
@@ -2992,7 +2993,6 @@ struct phx__post_store {
     size_t local_bytes;      /* of LOCAL mailboxes, which the next step delivers */
     size_t held_bytes;       /* of all others */
     uint32_t queued;         /* messages */
-    struct phx__ring multicasts; /* all that have messages or outcomes left */
 };
 
 PHX_PRIVATE void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem);
@@ -3027,12 +3027,9 @@ PHX_PRIVATE int phx__post_store_was_tried(const struct phx__box *b, const struct
 PHX_PRIVATE void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c);
 
 /* Notes that a name waits, in one list only. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, uint64_t name);
-PHX_PRIVATE void phx__post_store_wait_splice(struct phx__waiter **to, struct phx__waiter **from);
-/* Takes the oldest out, or NULL; and its name, which waits no more: 1, or 0. */
-PHX_PRIVATE struct phx__waiter *phx__post_store_wait_take(struct phx__waiter **last);
-PHX_PRIVATE int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **last,
-                                         uint64_t *name);
+PHX_PRIVATE int phx__post_store_wait(struct phx__post_store *s, struct phx__ring *list, uint64_t name);
+/* The oldest name of a list, which waits no more: 1, or 0. */
+PHX_PRIVATE int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__ring *list, uint64_t *name);
 
 #endif
 
@@ -3097,7 +3094,7 @@ struct phx__post_ops {
 struct phx__post_source {
     struct phx__post_source *prev, *next; /* NULL: in none */
     struct phx__post_peer *peer;
-    uint32_t nbr; /* whose circle; PHX__NONE: the strays' */
+    uint32_t nbr; /* whose circle */
     size_t served; /* of its quantum */
 };
 
@@ -3150,7 +3147,7 @@ struct phx__post_peer {
     struct phx__post_bound boxes;
     uint64_t life; /* unique among peers, and new after each rebirth */
     uint32_t noted; /* out.sweeps, when phx__post_store.tokens had all of the flow */
-    struct phx__waiter *waiters;
+    struct phx__ring waiters;
     size_t wanted; /* bytes of the message that last asked for room */
     struct phx__ring room_link; /* in phx__post.rooms */
     struct phx__post_owed ack;
@@ -3203,7 +3200,7 @@ struct phx__post_boxes {
 
 /* Names that wait for room in the store; for an owner; for nothing: phx__post_run tells them. */
 struct phx__post_waiting {
-    struct phx__waiter *room, *owner, *ready;
+    struct phx__ring room, owner, ready;
 };
 
 /* What comes later in a step is left some of the time that callbacks may take in all. */
@@ -3247,7 +3244,7 @@ struct phx__post {
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
-    struct phx__post_source *stray; /* ready, but not listed with a neighbour: no memory */
+    int list_again; /* some sources are ready, but not listed with a neighbour: no memory */
     struct phx__post_store store;
     struct phx__post_boxes boxes;
     struct phx__post_waiting waiting;
@@ -3332,7 +3329,7 @@ PHX_PRIVATE void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr);
 
 /* Something must be tried again: at that time; 0: when some memory may be free. */
 PHX_PRIVATE void phx__post_sched_again(struct phx__post *p, uint64_t at);
-PHX_PRIVATE void phx__post_sched_retry(struct phx__post *p); /* the strays */
+PHX_PRIVATE void phx__post_sched_retry(struct phx__post *p); /* to list sources */
 /* Lists a source with its next hop, if it has work and a route. Cheap if it is listed already. */
 PHX_PRIVATE void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s);
 /* Sets the peer's timer to its earliest deadline. */
@@ -3382,7 +3379,7 @@ struct phx__post_way {
     struct phx__box *box;
     struct phx__post_peer *peer; /* the mailbox has, or would get */
     enum phx__box_state state;   /* of the mailbox, or of the one it would get */
-    struct phx__waiter **waiters; /* where to wait for room */
+    struct phx__ring *waiters;   /* where to wait for room */
 };
 /* 0, PHX_EAGAIN or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size,
@@ -3423,6 +3420,8 @@ PHX_PRIVATE void phx__post_box_fail(struct phx__post *p, uint32_t node, uint64_t
 PHX_PRIVATE void phx__post_box_forget(struct phx__post *p, uint32_t node);
 /* This node has left: what is pending ends with PHX_ECLOSED, which is reported at once. */
 PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);
+/* The same, but the outcomes are the caller's to drop, and no mailbox is left. */
+PHX_PRIVATE void phx__post_box_free(struct phx__post *p);
 
 #endif
 
@@ -4197,8 +4196,13 @@ void phx__ring_add(struct phx__ring *head, struct phx__ring *r)
 
 void phx__ring_move(struct phx__ring *head, struct phx__ring *from)
 {
-    while (!phx__ring_is_empty(from))
-        phx__ring_add(head, from->next);
+    if (phx__ring_is_empty(from))
+        return;
+    from->next->prev = head->prev;
+    head->prev->next = from->next;
+    from->prev->next = head;
+    head->prev = from->prev;
+    phx__ring_init(from);
 }
 
 /* ======== src/base/mem.c ======== */
@@ -4867,6 +4871,12 @@ void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at)
     timer->at = at;
     timer->order = t->order++ << 8 | (timer->order & 0xff);
     timer_settle(t, handle);
+}
+
+void phx__timer_sooner(struct phx__timers *t, uint32_t handle, uint64_t at)
+{
+    if (at < t->at[handle].at)
+        phx__timer_set(t, handle, at);
 }
 
 uint64_t phx__timer_at(const struct phx__timers *t, uint32_t handle)
@@ -17125,18 +17135,11 @@ void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem)
 {
     *s = (struct phx__post_store){ .mem = mem, .index = { .mem = mem }, .waiting = { .mem = mem },
                                    .tokens = { .mem = mem, .heads = { .mem = mem } } };
-    phx__ring_init(&s->multicasts);
 }
 
 void phx__post_store_free(struct phx__post_store *s)
 {
     PHX_ASSERT(s->count == 0);
-    while (!phx__ring_is_empty(&s->multicasts)) {
-        struct phx__multicast *c = (struct phx__multicast *)(void *)s->multicasts.next;
-
-        c->refs = 1;
-        phx__post_store_multicast_drop(s, c);
-    }
     phx__mem_put(s->mem, s->boxes, s->capacity * sizeof *s->boxes);
     phx__map_free(&s->index);
     phx__map_free(&s->waiting);
@@ -17169,6 +17172,7 @@ struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name)
     }
     phx__ring_init(&b->link);
     phx__ring_init(&b->age);
+    phx__ring_init(&b->waiters);
     b->name = name;
     b->index = s->count;
     b->state = PHX__BOX_HELD;
@@ -17180,7 +17184,7 @@ void phx__post_store_close(struct phx__post_store *s, struct phx__box *b)
 {
     struct phx__box *last = s->boxes[s->count - 1];
 
-    PHX_ASSERT(b->head == NULL && b->bytes == 0 && b->waiters == NULL && b->flying == 0);
+    PHX_ASSERT(b->head == NULL && b->bytes == 0 && phx__ring_is_empty(&b->waiters) && b->flying == 0);
     if (s->recent == b)
         s->recent = NULL;
     phx__ring_del(&b->link);
@@ -17329,15 +17333,13 @@ int phx__post_store_was_tried(const struct phx__box *b, const struct phx__queued
 
 void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c)
 {
-    if (c == NULL || --c->refs > 0)
-        return;
-    phx__ring_del(&c->link);
-    phx__mem_put(s->mem, c, sizeof *c);
+    if (c != NULL && --c->refs == 0)
+        phx__mem_put(s->mem, c, sizeof *c);
 }
 
 /* ---- Waiters */
 
-int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, uint64_t name)
+int phx__post_store_wait(struct phx__post_store *s, struct phx__ring *list, uint64_t name)
 {
     struct phx__waiter *w;
 
@@ -17350,46 +17352,19 @@ int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, u
         return PHX_ENOMEM;
     }
     w->name = name;
-    w->next = w;
-    phx__post_store_wait_splice(last, &w);
+    phx__ring_init(&w->link);
+    phx__ring_add(list, &w->link);
     return 0;
 }
 
-void phx__post_store_wait_splice(struct phx__waiter **to, struct phx__waiter **from)
+int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__ring *list, uint64_t *name)
 {
-    struct phx__waiter *first;
+    struct phx__waiter *first = PHX__RING_OF(list->next, phx__waiter, link);
 
-    if (*from == NULL)
-        return;
-    if (*to != NULL) {
-        first = (*to)->next;
-        (*to)->next = (*from)->next;
-        (*from)->next = first;
-    }
-    *to = *from;
-    *from = NULL;
-}
-
-struct phx__waiter *phx__post_store_wait_take(struct phx__waiter **last)
-{
-    struct phx__waiter *first = *last == NULL ? NULL : (*last)->next;
-
-    if (first == NULL)
-        return NULL;
-    (*last)->next = first->next;
-    if (first == *last)
-        *last = NULL;
-    first->next = first;
-    return first;
-}
-
-int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **last, uint64_t *name)
-{
-    struct phx__waiter *first = phx__post_store_wait_take(last);
-
-    if (first == NULL)
+    if (phx__ring_is_empty(list))
         return 0;
     *name = first->name;
+    phx__ring_del(&first->link);
     phx__map_del(&s->waiting, *name);
     phx__mem_put(s->mem, first, sizeof *first);
     return 1;
@@ -17511,7 +17486,7 @@ void phx__post_outcome_tell(struct phx__post *p)
  *
  *      to be emitted, and a route known: listed       nothing more, or no route: not listed
  *      the route changed:                the circle of the new next hop
- *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
+ *      no memory to list or to emit:     not listed; a phx__post_run soon looks at all nodes again
  *
  * Each source gets SCHED_QUANTUM bytes, then the next has its turn (deficit round robin), and one whose
  * reader sleeps uses up its own credit only. Sources are in nodes' records, which never move.
@@ -17573,18 +17548,10 @@ void phx__post_outcome_tell(struct phx__post *p)
 
 void phx__post_sched_again(struct phx__post *p, uint64_t at)
 {
-    if (at == 0)
-        at = *p->ops.now + SCHED_AGAIN;
-    if (at < phx__timer_at(p->timers, p->again_timer))
-        phx__timer_set(p->timers, p->again_timer, at);
+    phx__timer_sooner(p->timers, p->again_timer, at != 0 ? at : *p->ops.now + SCHED_AGAIN);
 }
 
 /* ---- Circles of sources */
-
-static struct phx__post_source **sched_circle(struct phx__post *p, uint32_t nbr)
-{
-    return nbr == PHX__NONE ? &p->stray : &p->nodes[nbr].ready;
-}
 
 static void sched_unlist(struct phx__post *p, struct phx__post_source *s)
 {
@@ -17592,7 +17559,7 @@ static void sched_unlist(struct phx__post *p, struct phx__post_source *s)
 
     if (s->next == NULL)
         return;
-    circle = sched_circle(p, s->nbr);
+    circle = &p->nodes[s->nbr].ready;
     if (*circle == s)
         *circle = s->next == s ? NULL : s->next;
     s->prev->next = s->next;
@@ -17601,20 +17568,11 @@ static void sched_unlist(struct phx__post *p, struct phx__post_source *s)
     s->served = 0;
 }
 
-static void sched_insert(struct phx__post *p, struct phx__post_source *s, uint32_t nbr)
+/* Some sources have work and are not listed. */
+static void sched_list_again(struct phx__post *p)
 {
-    struct phx__post_source **circle = sched_circle(p, nbr);
-
-    s->nbr = nbr;
-    if (nbr == PHX__NONE)
-        phx__post_sched_again(p, 0);
-    if (*circle == NULL) {
-        s->prev = s->next = *circle = s;
-        return;
-    }
-    s->next = *circle; /* before the one whose turn it is: at the end */
-    s->prev = s->next->prev;
-    s->prev->next = s->next->prev = s;
+    p->list_again = 1;
+    phx__post_sched_again(p, 0);
 }
 
 static int sched_is_ready(const struct phx__post_source *s)
@@ -17626,6 +17584,7 @@ static int sched_is_ready(const struct phx__post_source *s)
 void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
 {
     uint32_t nbr = s->peer->nbr;
+    struct phx__post_source **circle;
 
     if (s->next != NULL) {
         if (s->nbr == nbr && s->peer->routed)
@@ -17635,11 +17594,20 @@ void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
     if (!s->peer->routed || !sched_is_ready(s))
         return;
     if (nbr >= p->node_capacity
-        && phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, nbr + 1, sizeof *p->nodes) != 0)
-        nbr = PHX__NONE;
-    if (nbr != PHX__NONE && p->nodes[nbr].ready == NULL)
+        && phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, nbr + 1, sizeof *p->nodes) != 0) {
+        sched_list_again(p);
+        return;
+    }
+    circle = &p->nodes[nbr].ready;
+    s->nbr = nbr;
+    if (*circle == NULL) {
         p->ops.wants(p->ops.ctx, nbr);
-    sched_insert(p, s, nbr);
+        s->prev = s->next = *circle = s;
+        return;
+    }
+    s->next = *circle; /* before the one whose turn it is: at the end */
+    s->prev = s->next->prev;
+    s->prev->next = s->next->prev = s;
 }
 
 /* ---- Nodes */
@@ -17648,10 +17616,10 @@ void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
 {
     uint64_t at = PHX__MIN(PHX__MIN(peer->ack.at, peer->idle_at),
                            PHX__MIN(peer->out.rto_at, peer->out.limit_at));
-    if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE < at)
-        at = peer->in.at + SCHED_PART_IDLE;
-    if (at < phx__timer_at(p->timers, peer->timer))
-        phx__timer_set(p->timers, peer->timer, at);
+
+    if (peer->in.part != NULL)
+        at = PHX__MIN(at, peer->in.at + SCHED_PART_IDLE);
+    phx__timer_sooner(p->timers, peer->timer, at);
 }
 
 struct phx__post_peer *phx__post_sched_find(const struct phx__post *p, uint32_t node)
@@ -17731,6 +17699,7 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     peer->own.peer = peer->transit.source.peer = peer;
     phx__ring_init(&peer->boxes.bound);
     phx__ring_init(&peer->boxes.idle);
+    phx__ring_init(&peer->waiters);
     phx__post_returns_init(&peer->returns, p->mem);
     phx__ring_init(&peer->ack.link);
     phx__ring_init(&peer->room_link);
@@ -18075,7 +18044,7 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
         s->served += out->bytes - before;
         if (err != 0) {
             sched_unlist(p, s);
-            sched_insert(p, s, PHX__NONE); /* the next run tries again */
+            sched_list_again(p);
         } else if (out->bytes < most || !sched_is_ready(s)) {
             sched_unlist(p, s);
         } else if (s->served >= SCHED_QUANTUM) {
@@ -18112,28 +18081,21 @@ void phx__post_sched_window(struct phx__post *p, uint32_t node)
 
 void phx__post_sched_retry(struct phx__post *p)
 {
-    struct phx__post_source *s, *last = p->stray == NULL ? NULL : p->stray->prev;
-
-    /* Those that stay strays come behind `last`. */
-    while ((s = p->stray) != NULL) {
-        sched_unlist(p, s);
-        sched_ask_route(p, s->peer);
-        phx__post_sched_list(p, s);
-        if (s == last)
-            break;
-    }
+    if (!p->list_again)
+        return;
+    p->list_again = 0;
+    for (uint32_t node = 0; node < p->node_capacity; node++)
+        phx__post_sched_route(p, node);
 }
 
 void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
 {
-    struct phx__post_source *s;
-
     if (nbr >= p->node_capacity)
         return;
     sched_drop_past(p, nbr, NULL);
-    while ((s = p->nodes[nbr].ready) != NULL) {
-        sched_unlist(p, s);
-        sched_insert(p, s, PHX__NONE);
+    while (p->nodes[nbr].ready != NULL) {
+        sched_unlist(p, p->nodes[nbr].ready);
+        sched_list_again(p);
     }
 }
 
@@ -18221,7 +18183,7 @@ PHX__COLD void phx__post_sched_restart(struct phx__post *p, struct phx__post_pee
 PHX__COLD void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
 {
     PHX_ASSERT(phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
-               && peer->waiters == NULL);
+               && phx__ring_is_empty(&peer->waiters));
     p->nodes[peer->node].peer = NULL;
     sched_drop_transit(p, peer);
     sched_unlist(p, &peer->own);
@@ -18243,7 +18205,7 @@ static int sched_is_at_rest(const struct phx__post *p, const struct phx__post_pe
     for (const struct phx__ring *r = all->next; r != all; r = r->next)
         if (((const struct phx__box *)(const void *)r)->peer == peer)
             return 0;
-    return peer->out.count == 0 && peer->transit.queue.bytes == 0 && peer->waiters == NULL
+    return peer->out.count == 0 && peer->transit.queue.bytes == 0 && phx__ring_is_empty(&peer->waiters)
            && phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
            && phx__ring_is_empty(&p->boxes.opened) && peer->in.part == NULL && peer->in.done == 0
            && peer->in.state == PHX__FLOW_ALL && back->seen == back->count && back->refused.count == 0;
@@ -18330,9 +18292,9 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
  * A message that has begun to leave cannot be withdrawn. If its time limit passes then, that is reported at
  * once (outcome.c), and once; it may still be delivered.
  *
- * A failed node's messages go back into mailboxes from the youngest to the oldest, each to the front, behind
- * what had come back before: what is queued otherwise is always younger. They are routed as all others are,
- * with one exception. The node may only have been cut off, with a message delivered and the ack lost. If it
+ * A failed node's messages go back into mailboxes as those do that came back, from the oldest on, each behind
+ * what came back before: what is queued otherwise is always younger. They are routed as all others are, with
+ * one exception. The node may only have been cut off, with a message delivered and the ack lost. If it
  * comes back in the same life and owns the name again, a message that was once emitted to it in whole ends
  * with PHX_EFAILED, or it could be delivered twice. So each such message has a bit for each life it tried,
  * and its mailbox keeps the lives. There are five bits; a message that tried more lives ends, too.
@@ -18418,7 +18380,7 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
 /* Messages left a peer's flow, if any: phx__post_box_run_rooms serves those who wait for room. */
 static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 {
-    if (peer == NULL || (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes.bound)))
+    if (peer == NULL || (phx__ring_is_empty(&peer->waiters) && phx__ring_is_empty(&peer->boxes.bound)))
         return;
     if (peer->out.count == 0 || peer->out.bytes < p->limits.window / 2)
         phx__ring_add(&p->rooms, &peer->room_link);
@@ -18430,7 +18392,7 @@ static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 static void box_remove(struct phx__post *p, struct phx__box *b)
 {
     box_busy(p, b);
-    phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
+    phx__ring_move(&p->waiting.ready, &b->waiters);
     phx__post_store_close(&p->store, b);
 }
 
@@ -18503,7 +18465,7 @@ void phx__post_box_emptied(struct phx__post *p, struct phx__box *b)
 {
     if (b->head != NULL)
         return;
-    phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
+    phx__ring_move(&p->waiting.ready, &b->waiters);
     if (b->flying > 0) {
         if (!b->returned)
             phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, NULL);
@@ -18517,7 +18479,7 @@ void phx__post_box_emptied(struct phx__post *p, struct phx__box *b)
 static void box_hold(struct phx__post *p, struct phx__box *b)
 {
     box_set_owner(p, b, NULL);
-    phx__post_store_wait_splice(&p->waiting.room, &b->waiters);
+    phx__ring_move(&p->waiting.room, &b->waiters);
     phx__post_store_move(&p->store, b, PHX__BOX_HELD, NULL);
 }
 
@@ -18631,11 +18593,10 @@ static void box_wake(struct phx__post *p, struct phx__post_peer *peer, struct ph
 {
     size_t room = p->limits.window - peer->out.bytes - peer->boxes.bytes;
     size_t n = room / (peer->wanted + PHX__DATA_FIRST_HEAD) + 1;
-    struct phx__waiter *one;
 
-    for (; n > 0 && (one = phx__post_store_wait_take(&peer->waiters)) != NULL; n--)
-        phx__post_store_wait_splice(&p->waiting.ready, &one);
-    if (peer->waiters != NULL)
+    for (; n > 0 && !phx__ring_is_empty(&peer->waiters); n--)
+        phx__ring_add(&p->waiting.ready, peer->waiters.next);
+    if (!phx__ring_is_empty(&peer->waiters))
         phx__ring_add(later, &peer->room_link);
 }
 
@@ -18658,7 +18619,7 @@ void phx__post_box_run_rooms(struct phx__post *p)
     }
     phx__ring_move(&p->rooms, &later);
     if (p->store.held_bytes == 0 || p->store.held_bytes < p->limits.hold_bytes / 2)
-        phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
+        phx__ring_move(&p->waiting.ready, &p->waiting.room);
 }
 
 /* ---- What is under way */
@@ -18701,8 +18662,7 @@ void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason)
 {
     b->returned = 1;
     b->moved = reason == (int)PHX__RETURN_MOVED;
-    if (b->state != PHX__BOX_GATED)
-        phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
+    phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL); /* in no list while something is under way */
 }
 
 /* May one more message of this size go there? */
@@ -18724,32 +18684,24 @@ uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us)
                                                                            : *p->ops.now + time_limit_us;
 }
 
-static void box_note_limit(struct phx__post *p, uint64_t limit)
-{
-    if (limit < phx__timer_at(p->timers, p->boxes.timer))
-        phx__timer_set(p->timers, p->boxes.timer, limit);
-}
-
-/* Queues a message, or a run, of a peer's flow again, behind all that came back. NULL: no memory. */
-static struct phx__queued *box_requeue(struct phx__post *p, const struct phx__message *m)
+/* Queues a message, or a run, of a peer's flow again, behind all that came back. 0 or PHX_ENOMEM. */
+PHX__COLD static int box_requeue(struct phx__post *p, const struct phx__message *m)
 {
     struct phx__queued *q = phx__post_store_put(&p->store, m->box, m->box->last_returned, m);
 
-    if (q != NULL && m->box->state != PHX__BOX_GATED)
-        phx__post_store_move(&p->store, m->box, PHX__BOX_GATED, NULL);
-    if (q != NULL)
-        box_note_limit(p, m->limit);
-    return q;
+    if (q == NULL)
+        return PHX_ENOMEM;
+    m->box->last_returned = q;
+    phx__post_store_move(&p->store, m->box, PHX__BOX_GATED, NULL);
+    phx__timer_sooner(p->timers, p->boxes.timer, m->limit);
+    return 0;
 }
 
 PHX__COLD int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason)
 {
-    struct phx__queued *q = box_requeue(p, m);
-
-    if (q == NULL)
+    if (box_requeue(p, m) != 0)
         return PHX_ENOMEM;
     phx__post_box_gate(p, m->box, reason);
-    m->box->last_returned = q;
     return 0;
 }
 
@@ -18771,7 +18723,7 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
             box_remove(p, b);
         return PHX_ENOMEM;
     }
-    box_note_limit(p, m->limit);
+    phx__timer_sooner(p->timers, p->boxes.timer, m->limit);
     return 0;
 }
 
@@ -18977,6 +18929,34 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
     phx__post_box_emptied(p, b);
 }
 
+/* The mailboxes with something queued of some names. Each may be freed before the next one is asked for. */
+struct box_walk {
+    uint64_t first, names, left;
+    int by_name; /* there are fewer names than mailboxes */
+};
+
+static struct box_walk box_walk(const struct phx__post *p, uint64_t first, uint64_t last)
+{
+    const uint64_t names = last - first;
+    const int by_name = names < p->store.count;
+
+    return (struct box_walk){ first, names, by_name ? names + 1 : p->store.count, by_name };
+}
+
+/* From the end, because the last mailbox takes the place of one that is freed; several may be. Or NULL. */
+static struct phx__box *box_next(struct phx__post *p, struct box_walk *walk)
+{
+    while (walk->left > 0) {
+        uint64_t i = --walk->left;
+        struct phx__box *b = walk->by_name ? phx__post_store_find(&p->store, walk->first + i)
+                             : i < p->store.count ? p->store.boxes[i] : NULL;
+
+        if (b != NULL && b->head != NULL && b->name - walk->first <= walk->names)
+            return b;
+    }
+    return NULL;
+}
+
 /* A search of n messages for expired ones is repeated after 4 n us at the earliest: a hundredth of a core. */
 static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, uint64_t searched)
 {
@@ -19062,18 +19042,16 @@ PHX__COLD static uint64_t box_end_until(struct phx__post *p, struct phx__box *b,
 
 PHX__COLD static void box_expire_held(struct phx__post *p)
 {
-    struct phx__post_peer *peer;
+    struct box_walk walk = box_walk(p, 0, UINT64_MAX);
     uint64_t earliest = PHX__NEVER, at;
+    struct phx__box *b;
 
     p->mem->looks += p->store.count;
-    /* From the end, because the last one takes the place of one that is freed; several may be. */
-    for (uint32_t i = p->store.count; i > 0; i--) {
-        if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
-            continue;
-        peer = p->store.boxes[i - 1]->peer;
-        at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now,
-                           box_lateness(p->store.boxes[i - 1]));
-        earliest = at < earliest ? at : earliest;
+    while ((b = box_next(p, &walk)) != NULL) {
+        struct phx__post_peer *peer = b->peer;
+
+        at = box_end_until(p, b, *p->ops.now, box_lateness(b));
+        earliest = PHX__MIN(earliest, at);
         box_check_room(p, peer);
     }
     phx__timer_set(p->timers, p->boxes.timer, box_next_search(p, earliest, p->store.queued));
@@ -19098,53 +19076,53 @@ void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
 /* ---- Changes */
 
 /* Names that wait for room in the store and have an owner now need not wait. */
-static void box_sort_waiters(struct phx__post *p, struct phx__waiter **list)
+static void box_sort_waiters(struct phx__post *p, struct phx__ring *list)
 {
-    struct phx__waiter *all = *list, *one;
+    struct phx__ring all;
 
-    *list = NULL;
-    while ((one = phx__post_store_wait_take(&all)) != NULL)
-        phx__post_store_wait_splice(
-            p->ops.owner(p->ops.ctx, one->name) == PHX__NONE ? list : &p->waiting.ready, &one);
+    phx__ring_init(&all);
+    phx__ring_move(&all, list);
+    while (!phx__ring_is_empty(&all)) {
+        uint64_t name = PHX__RING_OF(all.next, phx__waiter, link)->name;
+
+        phx__ring_add(p->ops.owner(p->ops.ctx, name) == PHX__NONE ? list : &p->waiting.ready, all.next);
+    }
 }
 
-void phx__post_box_names(struct phx__post *p)
+/* Those with nothing queued ask when something is sent. */
+static void box_route_names(struct phx__post *p, uint64_t first, uint64_t last)
 {
-    uint32_t count = p->store.count, i;
+    struct box_walk walk = box_walk(p, first, last);
+    struct phx__box *b;
 
-    p->boxes.look_again = 0;
-    /* Those with nothing queued ask when something is sent. */
-    for (i = 0; i < p->store.count; i++)
-        if (p->store.boxes[i]->head != NULL)
-            phx__post_box_route(p, p->store.boxes[i]);
-    if (p->store.count < count)
-        box_look_again(p); /* the last one took the place of one that was freed, maybe unseen */
-    box_sort_waiters(p, &p->waiting.room);
-    box_sort_waiters(p, &p->waiting.owner);
+    while ((b = box_next(p, &walk)) != NULL)
+        phx__post_box_route(p, b);
 }
 
 void phx__post_box_ranges(struct phx__post *p, const struct phx_range *ranges, uint32_t count)
 {
-    uint64_t left = p->store.count, n, size;
+    uint64_t left = p->store.count, size;
     uint32_t i;
 
     for (i = 0; i < count && (size = ranges[i].last - ranges[i].first) < left; i++)
         left -= size + 1;
-    if (i < count) {
-        phx__post_box_names(p); /* there are more names than mailboxes */
-        return;
-    }
-    for (i = 0; i < count; i++) {
-        for (n = 0; n <= ranges[i].last - ranges[i].first; n++) {
-            struct phx__box *b = phx__post_store_find(&p->store, ranges[i].first + n);
-
-            if (b != NULL && b->head != NULL)
-                phx__post_box_route(p, b);
-        }
+    if (i < count) { /* there are more names than mailboxes */
+        p->boxes.look_again = 0;
+        box_route_names(p, 0, UINT64_MAX);
+    } else {
+        while (i-- > 0)
+            box_route_names(p, ranges[i].first, ranges[i].last);
     }
     box_retry(p);
     box_sort_waiters(p, &p->waiting.room);
     box_sort_waiters(p, &p->waiting.owner);
+}
+
+void phx__post_box_names(struct phx__post *p)
+{
+    const struct phx_range all = { 0, UINT64_MAX };
+
+    phx__post_box_ranges(p, &all, 1);
 }
 
 /* A message, or a run for one name, of a failed flow goes back into its mailbox. What expired or has no owner
@@ -19157,7 +19135,7 @@ PHX__COLD static void box_give_back(struct phx__post *p, struct phx__post_peer *
     if (emitted && back == 0)
         m->tried |= phx__post_store_note_life(m->box, peer->life);
     if (again && result == failure && m->limit != 0 && p->ops.owner(p->ops.ctx, m->to) != PHX__NONE)
-        result = box_requeue(p, m) == NULL ? PHX_ENOMEM : 0;
+        result = box_requeue(p, m);
     if (result != 0) {
         p->counters.dropped += phx__post_outcome_promises(m->token, m->body) != 0; /* box_end counts others */
         box_end(p, m, result);
@@ -19165,55 +19143,31 @@ PHX__COLD static void box_give_back(struct phx__post *p, struct phx__post_peer *
     phx__post_box_landed(p, m->box);
 }
 
-/* The same for a run with NAMES, whose last message goes first. */
-PHX__COLD static void box_give_back_mixed(struct phx__post *p, struct phx__post_peer *peer,
-                                          struct phx__message m, int emitted, int again, int failure)
-{
-    uint16_t at[PHX__FLOW_RUN_MOST / 10]; /* where the others begin, behind the first one's data */
-    const struct phx__message first = m;
-    struct phx__message one;
-    uint32_t n = 0;
-
-    for (; m.rest > 0; (void)phx__post_flow_message_next(&m))
-        at[n++] = (uint16_t)(m.data + m.size - first.data);
-    for (;; n--) {
-        one = first;
-        if (n > 0) { /* the one that follows nothing at that place */
-            one.data += at[n - 1];
-            one.size = 0;
-            (void)phx__post_flow_message_next(&one);
-        }
-        one = phx__post_flow_message_alone(&one, phx__post_store_find(&p->store, one.to));
-        box_give_back(p, peer, &one, emitted, 0, again, failure);
-        if (n == 0)
-            return;
-    }
-}
-
-/* Puts a failed flow's messages back into mailboxes. */
+/* Puts a failed flow's messages back into mailboxes: a run as one message, if it is for one name. The flow
+ * begins anew. */
 PHX__COLD static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
 {
     struct phx__flow_out *o = &peer->out;
-    struct phx__message m;
-    size_t here;
-    uint32_t i, first;
-    int emitted, back;
+    struct phx__message m, one;
+    uint32_t i, k, span;
 
     phx__post_flow_sweep(o);
-    for (; o->count > 0; phx__post_flow_truncate(o, first)) {
-        first = phx__post_flow_last(o);
-        back = (phx__post_flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
-        phx__post_flow_message(o, first, &m);
-        emitted = o->base + o->count <= o->left; /* its last fragment was, too */
-        if (phx__post_flow_is_mixed(phx__post_flow_at(o, first))) {
-            box_give_back_mixed(p, peer, m, emitted, again, failure);
-            continue;
-        }
-        for (here = 0, i = first; i < o->count; i++)
-            here += phx__post_flow_payload(phx__post_flow_at(o, i));
-        p->pending.bytes += phx__post_flow_message_bytes(&m) - here; /* acknowledged fragments go again */
-        box_give_back(p, peer, &m, emitted, back, again, failure);
+    for (i = 0; i < o->count; i += span) {
+        const struct phx__flow_record *r = phx__post_flow_at(o, i);
+        int mixed = phx__post_flow_is_mixed(r), back = (r->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
+
+        span = phx__post_flow_span(o, i);
+        phx__post_flow_message(o, i, &m);
+        p->pending.bytes += phx__post_flow_message_bytes(&m); /* acknowledged fragments go again */
+        for (k = 0; k < span; k++)
+            p->pending.bytes -= phx__post_flow_payload(phx__post_flow_at(o, i + k));
+        do {
+            one = mixed ? phx__post_flow_message_alone(&m, phx__post_store_find(&p->store, m.to)) : m;
+            box_give_back(p, peer, &one, o->base + i + span <= o->left, back, again, failure);
+        } while (mixed && phx__post_flow_message_next(&m));
     }
+    phx__post_flow_truncate(o, 0);
+    phx__post_sched_reset(p, peer);
 }
 
 PHX__COLD void phx__post_box_failed(struct phx__post *p, uint32_t node)
@@ -19224,45 +19178,49 @@ PHX__COLD void phx__post_box_failed(struct phx__post *p, uint32_t node)
         return;
     phx__post_sched_give_up(p, &peer->in); /* the rest may never come */
     box_empty(p, peer, 1, PHX_EFAILED);
-    phx__post_sched_reset(p, peer);
     box_close_idle(p, peer); /* the owner must be asked again */
     box_open_gates(p);
     box_check_room(p, peer);
     box_look_again(p); /* once for all that failed in this step */
 }
 
-PHX__COLD static void box_fail(struct phx__post *p, uint32_t node, struct phx__box *b)
-{
-    uint32_t owner = b == NULL || b->head == NULL ? PHX__SELF : p->ops.owner(p->ops.ctx, b->name);
-
-    if (owner == node || owner == PHX__NONE)
-        (void)box_end_until(p, b, PHX__NEVER, PHX_EFAILED);
-}
-
 PHX__COLD void phx__post_box_fail(struct phx__post *p, uint32_t node, uint64_t first, uint64_t last)
 {
-    uint64_t names = last - first, n = names < p->store.count ? names + 1 : 0;
+    struct box_walk walk = box_walk(p, first, last);
+    struct phx__box *b;
 
-    for (uint32_t i = n > 0 ? 0 : p->store.count; i > 0; i--) /* as in box_expire_held */
-        if (i <= p->store.count && p->store.boxes[i - 1]->name - first <= names)
-            box_fail(p, node, p->store.boxes[i - 1]);
-    while (n-- > 0)
-        box_fail(p, node, phx__post_store_find(&p->store, first + n));
+    while ((b = box_next(p, &walk)) != NULL) {
+        uint32_t owner = p->ops.owner(p->ops.ctx, b->name);
+
+        if (owner == node || owner == PHX__NONE)
+            (void)box_end_until(p, b, PHX__NEVER, PHX_EFAILED);
+    }
+}
+
+PHX__COLD static void box_end_all(struct phx__post *p)
+{
+    struct box_walk walk = box_walk(p, 0, UINT64_MAX);
+    struct phx__box *b;
+
+    while ((b = box_next(p, &walk)) != NULL)
+        (void)box_end_until(p, b, PHX__NEVER, PHX_ECLOSED);
+    for (uint32_t i = 0; i < p->node_capacity; i++)
+        if (p->nodes[i].peer != NULL)
+            box_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
+    box_open_gates(p);
 }
 
 PHX__COLD void phx__post_box_close_all(struct phx__post *p)
 {
-    for (uint32_t i = p->store.count; i > 0; i--) /* as in box_expire_held */
-        if (i <= p->store.count && p->store.boxes[i - 1]->head != NULL)
-            (void)box_end_until(p, p->store.boxes[i - 1], PHX__NEVER, PHX_ECLOSED);
-    for (uint32_t i = 0; i < p->node_capacity; i++) {
-        if (p->nodes[i].peer == NULL)
-            continue;
-        box_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
-        phx__post_sched_reset(p, p->nodes[i].peer);
-    }
-    box_open_gates(p);
+    box_end_all(p);
     phx__post_outcome_tell(p);
+}
+
+PHX__COLD void phx__post_box_free(struct phx__post *p)
+{
+    box_end_all(p);
+    while (p->store.count > 0)
+        box_remove(p, p->store.boxes[p->store.count - 1]);
 }
 
 PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
@@ -19275,7 +19233,7 @@ PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
     phx__post_box_failed(p, node);
     box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
     box_close_idle(p, peer);
-    phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
+    phx__ring_move(&p->waiting.ready, &peer->waiters);
     for (uint32_t i = p->store.count; i > 0; i--) {
         struct phx__box *b = p->store.boxes[i - 1];
 
@@ -19423,8 +19381,6 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
     all = message.body == NULL ? NULL : phx__mem_zero(p->mem, sizeof *all);
     if (all != NULL) {
         all->refs = m->count;
-        phx__ring_init(&all->link);
-        phx__ring_add(&p->store.multicasts, &all->link);
         if (c->size > 0)
             memcpy(message.body->data, c->data, c->size);
         message.body->used = c->size;
@@ -19435,9 +19391,7 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
     phx__buf_block_drop(message.body);
     if (err != 0) {
         p->outcomes.promised -= promises;
-        if (all != NULL)
-            all->refs = 1;
-        phx__post_store_multicast_drop(&p->store, all);
+        phx__mem_put(p->mem, all, sizeof *all); /* none of its messages is left */
     }
     return err;
 }
@@ -20207,19 +20161,22 @@ static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uin
     return 0;
 }
 
-/* All messages of a run with NAMES have ended, or came back from `place` on. */
-PHX__COLD static void recv_land_mixed(struct phx__post *p, const struct phx__flow_out *o, uint32_t place)
+/* The lowest record's messages have ended, or came back from `place` on. */
+static void recv_land(struct phx__post *p, const struct phx__flow_out *o, const struct phx__flow_record *r,
+                      uint32_t place)
 {
+    int mixed = phx__post_flow_is_mixed(r);
     struct phx__message m;
     uint32_t i = 0;
 
-    phx__post_flow_message(o, 0, &m);
+    if (mixed)
+        phx__post_flow_message(o, 0, &m);
     do {
-        struct phx__box *b = phx__post_store_find(&p->store, m.to);
+        struct phx__box *b = mixed ? phx__post_store_find(&p->store, m.to) : r->box;
 
-        b->retry_us = i++ < place ? 0 : b->retry_us;
+        b->retry_us = i++ < place ? 0 : b->retry_us; /* so its owner holds the name */
         phx__post_box_landed(p, b);
-    } while (phx__post_flow_message_next(&m));
+    } while (mixed && phx__post_flow_message_next(&m));
 }
 
 /* m: the record's message, if it has a token or came back. */
@@ -20233,63 +20190,54 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx
     else
         phx__post_outcome_add(p, m, back == 0 ? PHX_OK : PHX_ETOOBIG);
     p->pending.count -= 1 + phx__post_flow_rest(r);
-    if (r->box == NULL)
-        return; /* done already */
-    if (back == 0)
-        r->box->retry_us = 0;
-    phx__post_box_landed(p, r->box);
 }
 
-/* Queues the messages of the lowest record, a run with NAMES, again from `place` on. Of names that have a
- * return of their own it says why; the others go again at once. 0, or PHX_ENOMEM and none was. */
-PHX__COLD static int recv_again_mixed(struct phx__post *p, struct phx__flow_out *o,
-                                      const struct phx__ack *a, struct phx__message m, uint32_t place)
+/* Why the message to b at that place of the lowest record came back: a return of its own says it, which is
+ * counted; or one before it did, and it goes again at once. */
+PHX__COLD static int recv_why(const struct phx__ack *a, const struct phx__flow_out *o,
+                              const struct phx__box *b, uint32_t place, uint32_t *seen)
 {
-    struct phx__message from = m, one;
     struct phx__return t = { 0, 0, 0 };
-    uint32_t seen = o->seen, n = 0;
-    int err = 0, reason;
 
-    do {
-        one = phx__post_flow_message_alone(&m, phx__post_store_find(&p->store, m.to));
-        if (seen - a->return_base < a->return_count)
-            phx__wire_data_return(a, seen - a->return_base, &t);
-        reason = one.box->returned && one.box->moved ? (int)PHX__RETURN_MOVED : (int)PHX__RETURN_AGAIN;
-        if (seen - a->return_base < a->return_count && t.number == o->base && t.place == place + n) {
-            reason = t.reason;
-            seen++;
-        }
-        err = phx__post_box_take_back(p, &one, reason);
-        n += err == 0;
-    } while (err == 0 && phx__post_flow_message_next(&m));
-    for (; err != 0 && n > 0; n--, (void)phx__post_flow_message_next(&from)) {
-        one.box = phx__post_store_find(&p->store, from.to);
-        phx__post_store_drop(&p->store, one.box, one.box->last_returned);
-    }
-    o->seen = err == 0 ? seen - 1 : o->seen; /* the caller counts one */
-    return err;
+    if (*seen - a->return_base < a->return_count)
+        phx__wire_data_return(a, *seen - a->return_base, &t);
+    if (t.place != place || t.number != o->base)
+        return b->returned && b->moved ? (int)PHX__RETURN_MOVED : (int)PHX__RETURN_AGAIN;
+    ++*seen;
+    return t.reason;
 }
 
-/* Queues the lowest record's message again, or its run from `place` on. 0 or PHX_ENOMEM. */
+/* Queues the lowest record's messages again from `place` on, in one piece if they are for one name. 0, or
+ * PHX_ENOMEM and none was queued. */
 PHX__COLD static int recv_again(struct phx__post *p, struct phx__flow_out *o, const struct phx__ack *a,
                                 uint32_t place, int reason)
 {
-    struct phx__message m;
+    const int mixed = phx__post_flow_is_mixed(phx__post_flow_at(o, 0));
+    uint32_t seen = o->seen + 1, n = 0; /* the caller counts the first return */
+    struct phx__message m, from, one;
+    int err;
 
     phx__post_flow_message(o, 0, &m);
     for (uint32_t i = 0; i < place; i++)
         (void)phx__post_flow_message_next(&m);
-    if (phx__post_flow_is_mixed(phx__post_flow_at(o, 0))) {
-        if (recv_again_mixed(p, o, a, m, place) != 0)
-            return PHX_ENOMEM;
-    } else if (phx__post_box_take_back(p, &m, reason) != 0) {
-        return PHX_ENOMEM;
-    } else if (place > 0) {
-        m.box->retry_us = 0; /* so its owner holds the name */
+    from = m;
+    do {
+        one = mixed ? phx__post_flow_message_alone(&m, phx__post_store_find(&p->store, m.to)) : m;
+        reason = n == 0 ? reason : recv_why(a, o, one.box, place + n, &seen);
+        err = phx__post_box_take_back(p, &one, reason);
+        n += err == 0;
+    } while (err == 0 && mixed && phx__post_flow_message_next(&m));
+    if (err == 0) {
+        o->seen = seen - 1;
+        p->pending.bytes += phx__post_flow_message_bytes(&from);
+        p->pending.count -= place;
+        return 0;
     }
-    p->pending.bytes += phx__post_flow_message_bytes(&m);
-    p->pending.count -= place;
-    return 0;
+    for (; n > 0; n--, (void)phx__post_flow_message_next(&from)) {
+        one.box = phx__post_store_find(&p->store, from.to);
+        phx__post_store_drop(&p->store, one.box, one.box->last_returned);
+    }
+    return err;
 }
 
 /* The lowest record's messages have arrived, or come back. 0, or PHX_ENOMEM and nothing changed. */
@@ -20311,19 +20259,15 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     }
     if (here != 0)
         recv_saw(o);
-    if (phx__post_flow_is_mixed(&r)) {
-        recv_land_mixed(p, o, back == 0 ? UINT32_MAX : place);
-        r.box = NULL;
-    }
+    if (last)
+        recv_land(p, o, &r, back == 0 ? UINT32_MAX : place);
     if (r.token != 0 || back != 0)
         phx__post_flow_message(o, 0, &m);
     phx__post_flow_pop(o);
     if (!last && here != 0)
         o->front_back = here;
     p->pending.bytes -= phx__post_flow_payload(&r);
-    if (again && r.box != NULL)
-        phx__post_box_landed(p, r.box);
-    else if (!again && last)
+    if (last && !again)
         recv_end(p, &r, &m, back);
     phx__buf_block_drop(r.head);
     phx__buf_block_drop(r.body);
@@ -20565,24 +20509,25 @@ static void post_run_local(struct phx__post *p)
 
 static void post_run_waiters(struct phx__post *p)
 {
-    struct phx__waiter *batch = p->waiting.ready;
+    struct phx__ring batch;
     uint32_t told = 0;
     uint64_t name = 0;
 
-    p->waiting.ready = NULL;
-    while (batch != NULL && phx__post_outcome_may_call(p, PHX__SHARE_REST, told++)
+    phx__ring_init(&batch);
+    phx__ring_move(&batch, &p->waiting.ready);
+    while (!phx__ring_is_empty(&batch) && phx__post_outcome_may_call(p, PHX__SHARE_REST, told++)
            && phx__post_store_wait_pop(&p->store, &batch, &name)) {
         p->calls -= p->calls > 0;
         p->ops.writable(p->ops.ctx, name);
     }
-    phx__post_store_wait_splice(&batch, &p->waiting.ready);
-    p->waiting.ready = batch;
+    phx__ring_move(&batch, &p->waiting.ready);
+    phx__ring_move(&p->waiting.ready, &batch);
 }
 
 int phx__post_ready(const struct phx__post *p)
 {
     return p->outcomes.count > 0 || p->outcomes.lost.count > 0 || p->recv.abandoned != NULL
-           || p->waiting.ready != NULL || !phx__ring_is_empty(&p->boxes.local)
+           || !phx__ring_is_empty(&p->waiting.ready) || !phx__ring_is_empty(&p->boxes.local)
            || !phx__ring_is_empty(&p->rooms) || !phx__ring_is_empty(&p->acks);
 }
 
@@ -20590,7 +20535,8 @@ int phx__post_run(struct phx__post *p)
 {
     if (p->recv.early.size > 0 && p->recv.early.known != p->ids->count)
         phx__post_recv_early(p);
-    if (!phx__post_ready(p) && !p->boxes.look_again && p->stray == NULL && p->waiting.room == NULL)
+    if (!phx__post_ready(p) && !p->boxes.look_again && !p->list_again
+        && phx__ring_is_empty(&p->waiting.room))
         return 0;
     if (p->boxes.look_again)
         phx__post_box_names(p);
@@ -20599,7 +20545,8 @@ int phx__post_run(struct phx__post *p)
     phx__post_box_run_rooms(p);
     phx__post_outcome_tell(p);
     phx__post_recv_tell_abandoned(p, 0);
-    post_run_waiters(p);
+    if (!phx__ring_is_empty(&p->waiting.ready))
+        post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
         phx__post_sched_ack(p, PHX__RING_OF(p->acks.next, phx__post_peer, ack.link));
     return phx__post_ready(p) || (p->recv.early.size > 0 && p->recv.early.known != p->ids->count);
@@ -20611,14 +20558,14 @@ PHX__COLD int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct p
                              struct phx__timers *timers, const struct phx__post_limits *limits,
                              const struct phx__post_ops *ops)
 {
+    struct phx__ring *const rings[] = { &p->boxes.idle,    &p->boxes.local,    &p->boxes.refused,
+                                        &p->boxes.opened,  &p->waiting.room,   &p->waiting.owner,
+                                        &p->waiting.ready, &p->acks,           &p->rooms };
+
     *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
     phx__post_store_init(&p->store, mem);
-    phx__ring_init(&p->boxes.idle);
-    phx__ring_init(&p->boxes.local);
-    phx__ring_init(&p->boxes.refused);
-    phx__ring_init(&p->boxes.opened);
-    phx__ring_init(&p->acks);
-    phx__ring_init(&p->rooms);
+    for (size_t i = 0; i < PHX__COUNT(rings); i++)
+        phx__ring_init(rings[i]);
     if (phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->boxes.timer) != 0)
         return PHX_ENOMEM;
     return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 1, &p->again_timer);
@@ -20637,37 +20584,24 @@ PHX__COLD void phx__post_free(struct phx__post *p)
 
     if (p->store.mem == NULL)
         return; /* never begun */
-    for (uint32_t i = 0; i < p->store.count; i++) {
-        struct phx__box *b = p->store.boxes[i];
-
-        phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
-        phx__post_store_move(&p->store, b, PHX__BOX_HELD, NULL);
-        b->flying = 0;
-    }
-    phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
-    phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.owner);
-    while (p->store.count > 0) {
-        struct phx__box *b = p->store.boxes[p->store.count - 1];
-
-        /* A release function may cancel, and so close this mailbox or another. */
-        if (b->head != NULL)
-            phx__post_store_drop(&p->store, b, b->head);
-        else
-            phx__post_store_close(&p->store, b);
-    }
+    phx__post_box_free(p);
     for (uint32_t i = 0; i < p->node_capacity; i++) {
         phx__mem_put(p->mem, p->nodes[i].past, sizeof *p->nodes[i].past);
         if (p->nodes[i].peer != NULL) {
-            phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);
+            phx__ring_move(&p->waiting.ready, &p->nodes[i].peer->waiters);
             phx__post_sched_free(p, p->nodes[i].peer);
         }
     }
+    phx__ring_move(&p->waiting.ready, &p->waiting.room);
+    phx__ring_move(&p->waiting.ready, &p->waiting.owner);
     while (phx__post_store_wait_pop(&p->store, &p->waiting.ready, &name))
         continue;
     phx__post_recv_tell_abandoned(p, 1);
     phx__mem_put(p->mem, p->recv.early.at, p->recv.early.capacity);
-    for (uint32_t i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++)
+    for (uint32_t i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++) {
+        phx__post_store_multicast_drop(&p->store, p->outcomes.list[i].multicast);
         phx__buf_block_drop(p->outcomes.list[i].body);
+    }
     phx__mem_put(p->mem, p->outcomes.list, p->outcomes.capacity * sizeof *p->outcomes.list);
     phx__mem_put(p->mem, p->nodes, p->node_capacity * sizeof *p->nodes);
     phx__post_store_free(&p->store);

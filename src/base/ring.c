@@ -29,6 +29,11 @@ void phx__ring_add(struct phx__ring *head, struct phx__ring *r)
 
 void phx__ring_move(struct phx__ring *head, struct phx__ring *from)
 {
-    while (!phx__ring_is_empty(from))
-        phx__ring_add(head, from->next);
+    if (phx__ring_is_empty(from))
+        return;
+    from->next->prev = head->prev;
+    head->prev->next = from->next;
+    from->prev->next = head;
+    head->prev = from->prev;
+    phx__ring_init(from);
 }

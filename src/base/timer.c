@@ -160,6 +160,12 @@ void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at)
     timer_settle(t, handle);
 }
 
+void phx__timer_sooner(struct phx__timers *t, uint32_t handle, uint64_t at)
+{
+    if (at < t->at[handle].at)
+        phx__timer_set(t, handle, at);
+}
+
 uint64_t phx__timer_at(const struct phx__timers *t, uint32_t handle)
 {
     PHX_ASSERT(TIMER_IS_LIVE(t, handle));

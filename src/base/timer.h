@@ -23,6 +23,8 @@ PHX_PRIVATE void phx__timer_drop(struct phx__timers *t, uint32_t handle);
 PHX_PRIVATE void phx__timer_fit(struct phx__timers *t);
 /* (Re)sets it to fire at `at`; UINT64_MAX stops it. */
 PHX_PRIVATE void phx__timer_set(struct phx__timers *t, uint32_t handle, uint64_t at);
+/* The same if it would fire later, or not at all. */
+PHX_PRIVATE void phx__timer_sooner(struct phx__timers *t, uint32_t handle, uint64_t at);
 PHX_PRIVATE void phx__timer_stop(struct phx__timers *t, uint32_t handle);
 /* When it fires; UINT64_MAX if stopped. */
 PHX_PRIVATE uint64_t phx__timer_at(const struct phx__timers *t, uint32_t handle);

@@ -31,9 +31,9 @@
  * A message that has begun to leave cannot be withdrawn. If its time limit passes then, that is reported at
  * once (outcome.c), and once; it may still be delivered.
  *
- * A failed node's messages go back into mailboxes from the youngest to the oldest, each to the front, behind
- * what had come back before: what is queued otherwise is always younger. They are routed as all others are,
- * with one exception. The node may only have been cut off, with a message delivered and the ack lost. If it
+ * A failed node's messages go back into mailboxes as those do that came back, from the oldest on, each behind
+ * what came back before: what is queued otherwise is always younger. They are routed as all others are, with
+ * one exception. The node may only have been cut off, with a message delivered and the ack lost. If it
  * comes back in the same life and owns the name again, a message that was once emitted to it in whole ends
  * with PHX_EFAILED, or it could be delivered twice. So each such message has a bit for each life it tried,
  * and its mailbox keeps the lives. There are five bits; a message that tried more lives ends, too.
@@ -119,7 +119,7 @@ static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message 
 /* Messages left a peer's flow, if any: phx__post_box_run_rooms serves those who wait for room. */
 static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 {
-    if (peer == NULL || (peer->waiters == NULL && phx__ring_is_empty(&peer->boxes.bound)))
+    if (peer == NULL || (phx__ring_is_empty(&peer->waiters) && phx__ring_is_empty(&peer->boxes.bound)))
         return;
     if (peer->out.count == 0 || peer->out.bytes < p->limits.window / 2)
         phx__ring_add(&p->rooms, &peer->room_link);
@@ -131,7 +131,7 @@ static void box_check_room(struct phx__post *p, struct phx__post_peer *peer)
 static void box_remove(struct phx__post *p, struct phx__box *b)
 {
     box_busy(p, b);
-    phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
+    phx__ring_move(&p->waiting.ready, &b->waiters);
     phx__post_store_close(&p->store, b);
 }
 
@@ -204,7 +204,7 @@ void phx__post_box_emptied(struct phx__post *p, struct phx__box *b)
 {
     if (b->head != NULL)
         return;
-    phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
+    phx__ring_move(&p->waiting.ready, &b->waiters);
     if (b->flying > 0) {
         if (!b->returned)
             phx__post_store_move(&p->store, b, PHX__BOX_FLOWING, NULL);
@@ -218,7 +218,7 @@ void phx__post_box_emptied(struct phx__post *p, struct phx__box *b)
 static void box_hold(struct phx__post *p, struct phx__box *b)
 {
     box_set_owner(p, b, NULL);
-    phx__post_store_wait_splice(&p->waiting.room, &b->waiters);
+    phx__ring_move(&p->waiting.room, &b->waiters);
     phx__post_store_move(&p->store, b, PHX__BOX_HELD, NULL);
 }
 
@@ -332,11 +332,10 @@ static void box_wake(struct phx__post *p, struct phx__post_peer *peer, struct ph
 {
     size_t room = p->limits.window - peer->out.bytes - peer->boxes.bytes;
     size_t n = room / (peer->wanted + PHX__DATA_FIRST_HEAD) + 1;
-    struct phx__waiter *one;
 
-    for (; n > 0 && (one = phx__post_store_wait_take(&peer->waiters)) != NULL; n--)
-        phx__post_store_wait_splice(&p->waiting.ready, &one);
-    if (peer->waiters != NULL)
+    for (; n > 0 && !phx__ring_is_empty(&peer->waiters); n--)
+        phx__ring_add(&p->waiting.ready, peer->waiters.next);
+    if (!phx__ring_is_empty(&peer->waiters))
         phx__ring_add(later, &peer->room_link);
 }
 
@@ -359,7 +358,7 @@ void phx__post_box_run_rooms(struct phx__post *p)
     }
     phx__ring_move(&p->rooms, &later);
     if (p->store.held_bytes == 0 || p->store.held_bytes < p->limits.hold_bytes / 2)
-        phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
+        phx__ring_move(&p->waiting.ready, &p->waiting.room);
 }
 
 /* ---- What is under way */
@@ -402,8 +401,7 @@ void phx__post_box_gate(struct phx__post *p, struct phx__box *b, int reason)
 {
     b->returned = 1;
     b->moved = reason == (int)PHX__RETURN_MOVED;
-    if (b->state != PHX__BOX_GATED)
-        phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL);
+    phx__post_store_move(&p->store, b, PHX__BOX_GATED, NULL); /* in no list while something is under way */
 }
 
 /* May one more message of this size go there? */
@@ -425,32 +423,24 @@ uint64_t phx__post_box_limit(const struct phx__post *p, uint64_t time_limit_us)
                                                                            : *p->ops.now + time_limit_us;
 }
 
-static void box_note_limit(struct phx__post *p, uint64_t limit)
-{
-    if (limit < phx__timer_at(p->timers, p->boxes.timer))
-        phx__timer_set(p->timers, p->boxes.timer, limit);
-}
-
-/* Queues a message, or a run, of a peer's flow again, behind all that came back. NULL: no memory. */
-static struct phx__queued *box_requeue(struct phx__post *p, const struct phx__message *m)
+/* Queues a message, or a run, of a peer's flow again, behind all that came back. 0 or PHX_ENOMEM. */
+PHX__COLD static int box_requeue(struct phx__post *p, const struct phx__message *m)
 {
     struct phx__queued *q = phx__post_store_put(&p->store, m->box, m->box->last_returned, m);
 
-    if (q != NULL && m->box->state != PHX__BOX_GATED)
-        phx__post_store_move(&p->store, m->box, PHX__BOX_GATED, NULL);
-    if (q != NULL)
-        box_note_limit(p, m->limit);
-    return q;
+    if (q == NULL)
+        return PHX_ENOMEM;
+    m->box->last_returned = q;
+    phx__post_store_move(&p->store, m->box, PHX__BOX_GATED, NULL);
+    phx__timer_sooner(p->timers, p->boxes.timer, m->limit);
+    return 0;
 }
 
 PHX__COLD int phx__post_box_take_back(struct phx__post *p, const struct phx__message *m, int reason)
 {
-    struct phx__queued *q = box_requeue(p, m);
-
-    if (q == NULL)
+    if (box_requeue(p, m) != 0)
         return PHX_ENOMEM;
     phx__post_box_gate(p, m->box, reason);
-    m->box->last_returned = q;
     return 0;
 }
 
@@ -472,7 +462,7 @@ static int box_keep(struct phx__post *p, struct phx__box *b, const struct phx__m
             box_remove(p, b);
         return PHX_ENOMEM;
     }
-    box_note_limit(p, m->limit);
+    phx__timer_sooner(p->timers, p->boxes.timer, m->limit);
     return 0;
 }
 
@@ -678,6 +668,34 @@ void phx__post_box_undo(struct phx__post *p, struct phx__box *b)
     phx__post_box_emptied(p, b);
 }
 
+/* The mailboxes with something queued of some names. Each may be freed before the next one is asked for. */
+struct box_walk {
+    uint64_t first, names, left;
+    int by_name; /* there are fewer names than mailboxes */
+};
+
+static struct box_walk box_walk(const struct phx__post *p, uint64_t first, uint64_t last)
+{
+    const uint64_t names = last - first;
+    const int by_name = names < p->store.count;
+
+    return (struct box_walk){ first, names, by_name ? names + 1 : p->store.count, by_name };
+}
+
+/* From the end, because the last mailbox takes the place of one that is freed; several may be. Or NULL. */
+static struct phx__box *box_next(struct phx__post *p, struct box_walk *walk)
+{
+    while (walk->left > 0) {
+        uint64_t i = --walk->left;
+        struct phx__box *b = walk->by_name ? phx__post_store_find(&p->store, walk->first + i)
+                             : i < p->store.count ? p->store.boxes[i] : NULL;
+
+        if (b != NULL && b->head != NULL && b->name - walk->first <= walk->names)
+            return b;
+    }
+    return NULL;
+}
+
 /* A search of n messages for expired ones is repeated after 4 n us at the earliest: a hundredth of a core. */
 static uint64_t box_next_search(const struct phx__post *p, uint64_t earliest, uint64_t searched)
 {
@@ -763,18 +781,16 @@ PHX__COLD static uint64_t box_end_until(struct phx__post *p, struct phx__box *b,
 
 PHX__COLD static void box_expire_held(struct phx__post *p)
 {
-    struct phx__post_peer *peer;
+    struct box_walk walk = box_walk(p, 0, UINT64_MAX);
     uint64_t earliest = PHX__NEVER, at;
+    struct phx__box *b;
 
     p->mem->looks += p->store.count;
-    /* From the end, because the last one takes the place of one that is freed; several may be. */
-    for (uint32_t i = p->store.count; i > 0; i--) {
-        if (i > p->store.count || p->store.boxes[i - 1]->head == NULL)
-            continue;
-        peer = p->store.boxes[i - 1]->peer;
-        at = box_end_until(p, p->store.boxes[i - 1], *p->ops.now,
-                           box_lateness(p->store.boxes[i - 1]));
-        earliest = at < earliest ? at : earliest;
+    while ((b = box_next(p, &walk)) != NULL) {
+        struct phx__post_peer *peer = b->peer;
+
+        at = box_end_until(p, b, *p->ops.now, box_lateness(b));
+        earliest = PHX__MIN(earliest, at);
         box_check_room(p, peer);
     }
     phx__timer_set(p->timers, p->boxes.timer, box_next_search(p, earliest, p->store.queued));
@@ -799,53 +815,53 @@ void phx__post_box_due(struct phx__post *p, int kind, uint32_t arg)
 /* ---- Changes */
 
 /* Names that wait for room in the store and have an owner now need not wait. */
-static void box_sort_waiters(struct phx__post *p, struct phx__waiter **list)
+static void box_sort_waiters(struct phx__post *p, struct phx__ring *list)
 {
-    struct phx__waiter *all = *list, *one;
+    struct phx__ring all;
 
-    *list = NULL;
-    while ((one = phx__post_store_wait_take(&all)) != NULL)
-        phx__post_store_wait_splice(
-            p->ops.owner(p->ops.ctx, one->name) == PHX__NONE ? list : &p->waiting.ready, &one);
+    phx__ring_init(&all);
+    phx__ring_move(&all, list);
+    while (!phx__ring_is_empty(&all)) {
+        uint64_t name = PHX__RING_OF(all.next, phx__waiter, link)->name;
+
+        phx__ring_add(p->ops.owner(p->ops.ctx, name) == PHX__NONE ? list : &p->waiting.ready, all.next);
+    }
 }
 
-void phx__post_box_names(struct phx__post *p)
+/* Those with nothing queued ask when something is sent. */
+static void box_route_names(struct phx__post *p, uint64_t first, uint64_t last)
 {
-    uint32_t count = p->store.count, i;
+    struct box_walk walk = box_walk(p, first, last);
+    struct phx__box *b;
 
-    p->boxes.look_again = 0;
-    /* Those with nothing queued ask when something is sent. */
-    for (i = 0; i < p->store.count; i++)
-        if (p->store.boxes[i]->head != NULL)
-            phx__post_box_route(p, p->store.boxes[i]);
-    if (p->store.count < count)
-        box_look_again(p); /* the last one took the place of one that was freed, maybe unseen */
-    box_sort_waiters(p, &p->waiting.room);
-    box_sort_waiters(p, &p->waiting.owner);
+    while ((b = box_next(p, &walk)) != NULL)
+        phx__post_box_route(p, b);
 }
 
 void phx__post_box_ranges(struct phx__post *p, const struct phx_range *ranges, uint32_t count)
 {
-    uint64_t left = p->store.count, n, size;
+    uint64_t left = p->store.count, size;
     uint32_t i;
 
     for (i = 0; i < count && (size = ranges[i].last - ranges[i].first) < left; i++)
         left -= size + 1;
-    if (i < count) {
-        phx__post_box_names(p); /* there are more names than mailboxes */
-        return;
-    }
-    for (i = 0; i < count; i++) {
-        for (n = 0; n <= ranges[i].last - ranges[i].first; n++) {
-            struct phx__box *b = phx__post_store_find(&p->store, ranges[i].first + n);
-
-            if (b != NULL && b->head != NULL)
-                phx__post_box_route(p, b);
-        }
+    if (i < count) { /* there are more names than mailboxes */
+        p->boxes.look_again = 0;
+        box_route_names(p, 0, UINT64_MAX);
+    } else {
+        while (i-- > 0)
+            box_route_names(p, ranges[i].first, ranges[i].last);
     }
     box_retry(p);
     box_sort_waiters(p, &p->waiting.room);
     box_sort_waiters(p, &p->waiting.owner);
+}
+
+void phx__post_box_names(struct phx__post *p)
+{
+    const struct phx_range all = { 0, UINT64_MAX };
+
+    phx__post_box_ranges(p, &all, 1);
 }
 
 /* A message, or a run for one name, of a failed flow goes back into its mailbox. What expired or has no owner
@@ -858,7 +874,7 @@ PHX__COLD static void box_give_back(struct phx__post *p, struct phx__post_peer *
     if (emitted && back == 0)
         m->tried |= phx__post_store_note_life(m->box, peer->life);
     if (again && result == failure && m->limit != 0 && p->ops.owner(p->ops.ctx, m->to) != PHX__NONE)
-        result = box_requeue(p, m) == NULL ? PHX_ENOMEM : 0;
+        result = box_requeue(p, m);
     if (result != 0) {
         p->counters.dropped += phx__post_outcome_promises(m->token, m->body) != 0; /* box_end counts others */
         box_end(p, m, result);
@@ -866,55 +882,31 @@ PHX__COLD static void box_give_back(struct phx__post *p, struct phx__post_peer *
     phx__post_box_landed(p, m->box);
 }
 
-/* The same for a run with NAMES, whose last message goes first. */
-PHX__COLD static void box_give_back_mixed(struct phx__post *p, struct phx__post_peer *peer,
-                                          struct phx__message m, int emitted, int again, int failure)
-{
-    uint16_t at[PHX__FLOW_RUN_MOST / 10]; /* where the others begin, behind the first one's data */
-    const struct phx__message first = m;
-    struct phx__message one;
-    uint32_t n = 0;
-
-    for (; m.rest > 0; (void)phx__post_flow_message_next(&m))
-        at[n++] = (uint16_t)(m.data + m.size - first.data);
-    for (;; n--) {
-        one = first;
-        if (n > 0) { /* the one that follows nothing at that place */
-            one.data += at[n - 1];
-            one.size = 0;
-            (void)phx__post_flow_message_next(&one);
-        }
-        one = phx__post_flow_message_alone(&one, phx__post_store_find(&p->store, one.to));
-        box_give_back(p, peer, &one, emitted, 0, again, failure);
-        if (n == 0)
-            return;
-    }
-}
-
-/* Puts a failed flow's messages back into mailboxes. */
+/* Puts a failed flow's messages back into mailboxes: a run as one message, if it is for one name. The flow
+ * begins anew. */
 PHX__COLD static void box_empty(struct phx__post *p, struct phx__post_peer *peer, int again, int failure)
 {
     struct phx__flow_out *o = &peer->out;
-    struct phx__message m;
-    size_t here;
-    uint32_t i, first;
-    int emitted, back;
+    struct phx__message m, one;
+    uint32_t i, k, span;
 
     phx__post_flow_sweep(o);
-    for (; o->count > 0; phx__post_flow_truncate(o, first)) {
-        first = phx__post_flow_last(o);
-        back = (phx__post_flow_at(o, first)->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
-        phx__post_flow_message(o, first, &m);
-        emitted = o->base + o->count <= o->left; /* its last fragment was, too */
-        if (phx__post_flow_is_mixed(phx__post_flow_at(o, first))) {
-            box_give_back_mixed(p, peer, m, emitted, again, failure);
-            continue;
-        }
-        for (here = 0, i = first; i < o->count; i++)
-            here += phx__post_flow_payload(phx__post_flow_at(o, i));
-        p->pending.bytes += phx__post_flow_message_bytes(&m) - here; /* acknowledged fragments go again */
-        box_give_back(p, peer, &m, emitted, back, again, failure);
+    for (i = 0; i < o->count; i += span) {
+        const struct phx__flow_record *r = phx__post_flow_at(o, i);
+        int mixed = phx__post_flow_is_mixed(r), back = (r->flags & PHX__DATA_FIRST) != 0 ? 0 : o->front_back;
+
+        span = phx__post_flow_span(o, i);
+        phx__post_flow_message(o, i, &m);
+        p->pending.bytes += phx__post_flow_message_bytes(&m); /* acknowledged fragments go again */
+        for (k = 0; k < span; k++)
+            p->pending.bytes -= phx__post_flow_payload(phx__post_flow_at(o, i + k));
+        do {
+            one = mixed ? phx__post_flow_message_alone(&m, phx__post_store_find(&p->store, m.to)) : m;
+            box_give_back(p, peer, &one, o->base + i + span <= o->left, back, again, failure);
+        } while (mixed && phx__post_flow_message_next(&m));
     }
+    phx__post_flow_truncate(o, 0);
+    phx__post_sched_reset(p, peer);
 }
 
 PHX__COLD void phx__post_box_failed(struct phx__post *p, uint32_t node)
@@ -925,45 +917,49 @@ PHX__COLD void phx__post_box_failed(struct phx__post *p, uint32_t node)
         return;
     phx__post_sched_give_up(p, &peer->in); /* the rest may never come */
     box_empty(p, peer, 1, PHX_EFAILED);
-    phx__post_sched_reset(p, peer);
     box_close_idle(p, peer); /* the owner must be asked again */
     box_open_gates(p);
     box_check_room(p, peer);
     box_look_again(p); /* once for all that failed in this step */
 }
 
-PHX__COLD static void box_fail(struct phx__post *p, uint32_t node, struct phx__box *b)
-{
-    uint32_t owner = b == NULL || b->head == NULL ? PHX__SELF : p->ops.owner(p->ops.ctx, b->name);
-
-    if (owner == node || owner == PHX__NONE)
-        (void)box_end_until(p, b, PHX__NEVER, PHX_EFAILED);
-}
-
 PHX__COLD void phx__post_box_fail(struct phx__post *p, uint32_t node, uint64_t first, uint64_t last)
 {
-    uint64_t names = last - first, n = names < p->store.count ? names + 1 : 0;
+    struct box_walk walk = box_walk(p, first, last);
+    struct phx__box *b;
 
-    for (uint32_t i = n > 0 ? 0 : p->store.count; i > 0; i--) /* as in box_expire_held */
-        if (i <= p->store.count && p->store.boxes[i - 1]->name - first <= names)
-            box_fail(p, node, p->store.boxes[i - 1]);
-    while (n-- > 0)
-        box_fail(p, node, phx__post_store_find(&p->store, first + n));
+    while ((b = box_next(p, &walk)) != NULL) {
+        uint32_t owner = p->ops.owner(p->ops.ctx, b->name);
+
+        if (owner == node || owner == PHX__NONE)
+            (void)box_end_until(p, b, PHX__NEVER, PHX_EFAILED);
+    }
+}
+
+PHX__COLD static void box_end_all(struct phx__post *p)
+{
+    struct box_walk walk = box_walk(p, 0, UINT64_MAX);
+    struct phx__box *b;
+
+    while ((b = box_next(p, &walk)) != NULL)
+        (void)box_end_until(p, b, PHX__NEVER, PHX_ECLOSED);
+    for (uint32_t i = 0; i < p->node_capacity; i++)
+        if (p->nodes[i].peer != NULL)
+            box_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
+    box_open_gates(p);
 }
 
 PHX__COLD void phx__post_box_close_all(struct phx__post *p)
 {
-    for (uint32_t i = p->store.count; i > 0; i--) /* as in box_expire_held */
-        if (i <= p->store.count && p->store.boxes[i - 1]->head != NULL)
-            (void)box_end_until(p, p->store.boxes[i - 1], PHX__NEVER, PHX_ECLOSED);
-    for (uint32_t i = 0; i < p->node_capacity; i++) {
-        if (p->nodes[i].peer == NULL)
-            continue;
-        box_empty(p, p->nodes[i].peer, 0, PHX_ECLOSED);
-        phx__post_sched_reset(p, p->nodes[i].peer);
-    }
-    box_open_gates(p);
+    box_end_all(p);
     phx__post_outcome_tell(p);
+}
+
+PHX__COLD void phx__post_box_free(struct phx__post *p)
+{
+    box_end_all(p);
+    while (p->store.count > 0)
+        box_remove(p, p->store.boxes[p->store.count - 1]);
 }
 
 PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
@@ -976,7 +972,7 @@ PHX__COLD void phx__post_box_forget(struct phx__post *p, uint32_t node)
     phx__post_box_failed(p, node);
     box_empty(p, peer, 0, PHX_EFAILED); /* even if ops.owner still names it */
     box_close_idle(p, peer);
-    phx__post_store_wait_splice(&p->waiting.ready, &peer->waiters);
+    phx__ring_move(&p->waiting.ready, &peer->waiters);
     for (uint32_t i = p->store.count; i > 0; i--) {
         struct phx__box *b = p->store.boxes[i - 1];
 

@@ -12,7 +12,7 @@ struct phx__post_way {
     struct phx__box *box;
     struct phx__post_peer *peer; /* the mailbox has, or would get */
     enum phx__box_state state;   /* of the mailbox, or of the one it would get */
-    struct phx__waiter **waiters; /* where to wait for room */
+    struct phx__ring *waiters;   /* where to wait for room */
 };
 /* 0, PHX_EAGAIN or PHX_ENOMEM. */
 PHX_PRIVATE int phx__post_box_find_way(struct phx__post *p, uint64_t name, size_t size,
@@ -53,5 +53,7 @@ PHX_PRIVATE void phx__post_box_fail(struct phx__post *p, uint32_t node, uint64_t
 PHX_PRIVATE void phx__post_box_forget(struct phx__post *p, uint32_t node);
 /* This node has left: what is pending ends with PHX_ECLOSED, which is reported at once. */
 PHX_PRIVATE void phx__post_box_close_all(struct phx__post *p);
+/* The same, but the outcomes are the caller's to drop, and no mailbox is left. */
+PHX_PRIVATE void phx__post_box_free(struct phx__post *p);
 
 #endif

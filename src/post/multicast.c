@@ -127,8 +127,6 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
     all = message.body == NULL ? NULL : phx__mem_zero(p->mem, sizeof *all);
     if (all != NULL) {
         all->refs = m->count;
-        phx__ring_init(&all->link);
-        phx__ring_add(&p->store.multicasts, &all->link);
         if (c->size > 0)
             memcpy(message.body->data, c->data, c->size);
         message.body->used = c->size;
@@ -139,9 +137,7 @@ static int multicast_submit(struct phx__post *p, const struct phx_cast *c, const
     phx__buf_block_drop(message.body);
     if (err != 0) {
         p->outcomes.promised -= promises;
-        if (all != NULL)
-            all->refs = 1;
-        phx__post_store_multicast_drop(&p->store, all);
+        phx__mem_put(p->mem, all, sizeof *all); /* none of its messages is left */
     }
     return err;
 }

@@ -154,24 +154,25 @@ static void post_run_local(struct phx__post *p)
 
 static void post_run_waiters(struct phx__post *p)
 {
-    struct phx__waiter *batch = p->waiting.ready;
+    struct phx__ring batch;
     uint32_t told = 0;
     uint64_t name = 0;
 
-    p->waiting.ready = NULL;
-    while (batch != NULL && phx__post_outcome_may_call(p, PHX__SHARE_REST, told++)
+    phx__ring_init(&batch);
+    phx__ring_move(&batch, &p->waiting.ready);
+    while (!phx__ring_is_empty(&batch) && phx__post_outcome_may_call(p, PHX__SHARE_REST, told++)
            && phx__post_store_wait_pop(&p->store, &batch, &name)) {
         p->calls -= p->calls > 0;
         p->ops.writable(p->ops.ctx, name);
     }
-    phx__post_store_wait_splice(&batch, &p->waiting.ready);
-    p->waiting.ready = batch;
+    phx__ring_move(&batch, &p->waiting.ready);
+    phx__ring_move(&p->waiting.ready, &batch);
 }
 
 int phx__post_ready(const struct phx__post *p)
 {
     return p->outcomes.count > 0 || p->outcomes.lost.count > 0 || p->recv.abandoned != NULL
-           || p->waiting.ready != NULL || !phx__ring_is_empty(&p->boxes.local)
+           || !phx__ring_is_empty(&p->waiting.ready) || !phx__ring_is_empty(&p->boxes.local)
            || !phx__ring_is_empty(&p->rooms) || !phx__ring_is_empty(&p->acks);
 }
 
@@ -179,7 +180,8 @@ int phx__post_run(struct phx__post *p)
 {
     if (p->recv.early.size > 0 && p->recv.early.known != p->ids->count)
         phx__post_recv_early(p);
-    if (!phx__post_ready(p) && !p->boxes.look_again && p->stray == NULL && p->waiting.room == NULL)
+    if (!phx__post_ready(p) && !p->boxes.look_again && !p->list_again
+        && phx__ring_is_empty(&p->waiting.room))
         return 0;
     if (p->boxes.look_again)
         phx__post_box_names(p);
@@ -188,7 +190,8 @@ int phx__post_run(struct phx__post *p)
     phx__post_box_run_rooms(p);
     phx__post_outcome_tell(p);
     phx__post_recv_tell_abandoned(p, 0);
-    post_run_waiters(p);
+    if (!phx__ring_is_empty(&p->waiting.ready))
+        post_run_waiters(p);
     while (!phx__ring_is_empty(&p->acks))
         phx__post_sched_ack(p, PHX__RING_OF(p->acks.next, phx__post_peer, ack.link));
     return phx__post_ready(p) || (p->recv.early.size > 0 && p->recv.early.known != p->ids->count);
@@ -200,14 +203,14 @@ PHX__COLD int phx__post_init(struct phx__post *p, struct phx__mem *mem, struct p
                              struct phx__timers *timers, const struct phx__post_limits *limits,
                              const struct phx__post_ops *ops)
 {
+    struct phx__ring *const rings[] = { &p->boxes.idle,    &p->boxes.local,    &p->boxes.refused,
+                                        &p->boxes.opened,  &p->waiting.room,   &p->waiting.owner,
+                                        &p->waiting.ready, &p->acks,           &p->rooms };
+
     *p = (struct phx__post){ .mem = mem, .ids = ids, .timers = timers, .ops = *ops, .limits = *limits };
     phx__post_store_init(&p->store, mem);
-    phx__ring_init(&p->boxes.idle);
-    phx__ring_init(&p->boxes.local);
-    phx__ring_init(&p->boxes.refused);
-    phx__ring_init(&p->boxes.opened);
-    phx__ring_init(&p->acks);
-    phx__ring_init(&p->rooms);
+    for (size_t i = 0; i < PHX__COUNT(rings); i++)
+        phx__ring_init(rings[i]);
     if (phx__timer_new(timers, PHX__TIMER_POST_HOLD, 0, &p->boxes.timer) != 0)
         return PHX_ENOMEM;
     return phx__timer_new(timers, PHX__TIMER_POST_HOLD, 1, &p->again_timer);
@@ -226,37 +229,24 @@ PHX__COLD void phx__post_free(struct phx__post *p)
 
     if (p->store.mem == NULL)
         return; /* never begun */
-    for (uint32_t i = 0; i < p->store.count; i++) {
-        struct phx__box *b = p->store.boxes[i];
-
-        phx__post_store_wait_splice(&p->waiting.ready, &b->waiters);
-        phx__post_store_move(&p->store, b, PHX__BOX_HELD, NULL);
-        b->flying = 0;
-    }
-    phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.room);
-    phx__post_store_wait_splice(&p->waiting.ready, &p->waiting.owner);
-    while (p->store.count > 0) {
-        struct phx__box *b = p->store.boxes[p->store.count - 1];
-
-        /* A release function may cancel, and so close this mailbox or another. */
-        if (b->head != NULL)
-            phx__post_store_drop(&p->store, b, b->head);
-        else
-            phx__post_store_close(&p->store, b);
-    }
+    phx__post_box_free(p);
     for (uint32_t i = 0; i < p->node_capacity; i++) {
         phx__mem_put(p->mem, p->nodes[i].past, sizeof *p->nodes[i].past);
         if (p->nodes[i].peer != NULL) {
-            phx__post_store_wait_splice(&p->waiting.ready, &p->nodes[i].peer->waiters);
+            phx__ring_move(&p->waiting.ready, &p->nodes[i].peer->waiters);
             phx__post_sched_free(p, p->nodes[i].peer);
         }
     }
+    phx__ring_move(&p->waiting.ready, &p->waiting.room);
+    phx__ring_move(&p->waiting.ready, &p->waiting.owner);
     while (phx__post_store_wait_pop(&p->store, &p->waiting.ready, &name))
         continue;
     phx__post_recv_tell_abandoned(p, 1);
     phx__mem_put(p->mem, p->recv.early.at, p->recv.early.capacity);
-    for (uint32_t i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++)
+    for (uint32_t i = p->outcomes.first; i < p->outcomes.first + p->outcomes.count; i++) {
+        phx__post_store_multicast_drop(&p->store, p->outcomes.list[i].multicast);
         phx__buf_block_drop(p->outcomes.list[i].body);
+    }
     phx__mem_put(p->mem, p->outcomes.list, p->outcomes.capacity * sizeof *p->outcomes.list);
     phx__mem_put(p->mem, p->nodes, p->node_capacity * sizeof *p->nodes);
     phx__post_store_free(&p->store);

@@ -739,19 +739,22 @@ static int recv_came_back(const struct phx__ack *a, struct phx__flow_out *o, uin
     return 0;
 }
 
-/* All messages of a run with NAMES have ended, or came back from `place` on. */
-PHX__COLD static void recv_land_mixed(struct phx__post *p, const struct phx__flow_out *o, uint32_t place)
+/* The lowest record's messages have ended, or came back from `place` on. */
+static void recv_land(struct phx__post *p, const struct phx__flow_out *o, const struct phx__flow_record *r,
+                      uint32_t place)
 {
+    int mixed = phx__post_flow_is_mixed(r);
     struct phx__message m;
     uint32_t i = 0;
 
-    phx__post_flow_message(o, 0, &m);
+    if (mixed)
+        phx__post_flow_message(o, 0, &m);
     do {
-        struct phx__box *b = phx__post_store_find(&p->store, m.to);
+        struct phx__box *b = mixed ? phx__post_store_find(&p->store, m.to) : r->box;
 
-        b->retry_us = i++ < place ? 0 : b->retry_us;
+        b->retry_us = i++ < place ? 0 : b->retry_us; /* so its owner holds the name */
         phx__post_box_landed(p, b);
-    } while (phx__post_flow_message_next(&m));
+    } while (mixed && phx__post_flow_message_next(&m));
 }
 
 /* m: the record's message, if it has a token or came back. */
@@ -765,63 +768,54 @@ static void recv_end(struct phx__post *p, struct phx__flow_record *r, struct phx
     else
         phx__post_outcome_add(p, m, back == 0 ? PHX_OK : PHX_ETOOBIG);
     p->pending.count -= 1 + phx__post_flow_rest(r);
-    if (r->box == NULL)
-        return; /* done already */
-    if (back == 0)
-        r->box->retry_us = 0;
-    phx__post_box_landed(p, r->box);
 }
 
-/* Queues the messages of the lowest record, a run with NAMES, again from `place` on. Of names that have a
- * return of their own it says why; the others go again at once. 0, or PHX_ENOMEM and none was. */
-PHX__COLD static int recv_again_mixed(struct phx__post *p, struct phx__flow_out *o,
-                                      const struct phx__ack *a, struct phx__message m, uint32_t place)
+/* Why the message to b at that place of the lowest record came back: a return of its own says it, which is
+ * counted; or one before it did, and it goes again at once. */
+PHX__COLD static int recv_why(const struct phx__ack *a, const struct phx__flow_out *o,
+                              const struct phx__box *b, uint32_t place, uint32_t *seen)
 {
-    struct phx__message from = m, one;
     struct phx__return t = { 0, 0, 0 };
-    uint32_t seen = o->seen, n = 0;
-    int err = 0, reason;
 
-    do {
-        one = phx__post_flow_message_alone(&m, phx__post_store_find(&p->store, m.to));
-        if (seen - a->return_base < a->return_count)
-            phx__wire_data_return(a, seen - a->return_base, &t);
-        reason = one.box->returned && one.box->moved ? (int)PHX__RETURN_MOVED : (int)PHX__RETURN_AGAIN;
-        if (seen - a->return_base < a->return_count && t.number == o->base && t.place == place + n) {
-            reason = t.reason;
-            seen++;
-        }
-        err = phx__post_box_take_back(p, &one, reason);
-        n += err == 0;
-    } while (err == 0 && phx__post_flow_message_next(&m));
-    for (; err != 0 && n > 0; n--, (void)phx__post_flow_message_next(&from)) {
-        one.box = phx__post_store_find(&p->store, from.to);
-        phx__post_store_drop(&p->store, one.box, one.box->last_returned);
-    }
-    o->seen = err == 0 ? seen - 1 : o->seen; /* the caller counts one */
-    return err;
+    if (*seen - a->return_base < a->return_count)
+        phx__wire_data_return(a, *seen - a->return_base, &t);
+    if (t.place != place || t.number != o->base)
+        return b->returned && b->moved ? (int)PHX__RETURN_MOVED : (int)PHX__RETURN_AGAIN;
+    ++*seen;
+    return t.reason;
 }
 
-/* Queues the lowest record's message again, or its run from `place` on. 0 or PHX_ENOMEM. */
+/* Queues the lowest record's messages again from `place` on, in one piece if they are for one name. 0, or
+ * PHX_ENOMEM and none was queued. */
 PHX__COLD static int recv_again(struct phx__post *p, struct phx__flow_out *o, const struct phx__ack *a,
                                 uint32_t place, int reason)
 {
-    struct phx__message m;
+    const int mixed = phx__post_flow_is_mixed(phx__post_flow_at(o, 0));
+    uint32_t seen = o->seen + 1, n = 0; /* the caller counts the first return */
+    struct phx__message m, from, one;
+    int err;
 
     phx__post_flow_message(o, 0, &m);
     for (uint32_t i = 0; i < place; i++)
         (void)phx__post_flow_message_next(&m);
-    if (phx__post_flow_is_mixed(phx__post_flow_at(o, 0))) {
-        if (recv_again_mixed(p, o, a, m, place) != 0)
-            return PHX_ENOMEM;
-    } else if (phx__post_box_take_back(p, &m, reason) != 0) {
-        return PHX_ENOMEM;
-    } else if (place > 0) {
-        m.box->retry_us = 0; /* so its owner holds the name */
+    from = m;
+    do {
+        one = mixed ? phx__post_flow_message_alone(&m, phx__post_store_find(&p->store, m.to)) : m;
+        reason = n == 0 ? reason : recv_why(a, o, one.box, place + n, &seen);
+        err = phx__post_box_take_back(p, &one, reason);
+        n += err == 0;
+    } while (err == 0 && mixed && phx__post_flow_message_next(&m));
+    if (err == 0) {
+        o->seen = seen - 1;
+        p->pending.bytes += phx__post_flow_message_bytes(&from);
+        p->pending.count -= place;
+        return 0;
     }
-    p->pending.bytes += phx__post_flow_message_bytes(&m);
-    p->pending.count -= place;
-    return 0;
+    for (; n > 0; n--, (void)phx__post_flow_message_next(&from)) {
+        one.box = phx__post_store_find(&p->store, from.to);
+        phx__post_store_drop(&p->store, one.box, one.box->last_returned);
+    }
+    return err;
 }
 
 /* The lowest record's messages have arrived, or come back. 0, or PHX_ENOMEM and nothing changed. */
@@ -843,19 +837,15 @@ static int recv_acked(struct phx__post *p, struct phx__flow_out *o, const struct
     }
     if (here != 0)
         recv_saw(o);
-    if (phx__post_flow_is_mixed(&r)) {
-        recv_land_mixed(p, o, back == 0 ? UINT32_MAX : place);
-        r.box = NULL;
-    }
+    if (last)
+        recv_land(p, o, &r, back == 0 ? UINT32_MAX : place);
     if (r.token != 0 || back != 0)
         phx__post_flow_message(o, 0, &m);
     phx__post_flow_pop(o);
     if (!last && here != 0)
         o->front_back = here;
     p->pending.bytes -= phx__post_flow_payload(&r);
-    if (again && r.box != NULL)
-        phx__post_box_landed(p, r.box);
-    else if (!again && last)
+    if (last && !again)
         recv_end(p, &r, &m, back);
     phx__buf_block_drop(r.head);
     phx__buf_block_drop(r.body);

@@ -7,7 +7,7 @@
  *
  *      to be emitted, and a route known: listed       nothing more, or no route: not listed
  *      the route changed:                the circle of the new next hop
- *      no memory to list or to emit:     the strays, which a phx__post_run soon lists again
+ *      no memory to list or to emit:     not listed; a phx__post_run soon looks at all nodes again
  *
  * Each source gets SCHED_QUANTUM bytes, then the next has its turn (deficit round robin), and one whose
  * reader sleeps uses up its own credit only. Sources are in nodes' records, which never move.
@@ -69,18 +69,10 @@
 
 void phx__post_sched_again(struct phx__post *p, uint64_t at)
 {
-    if (at == 0)
-        at = *p->ops.now + SCHED_AGAIN;
-    if (at < phx__timer_at(p->timers, p->again_timer))
-        phx__timer_set(p->timers, p->again_timer, at);
+    phx__timer_sooner(p->timers, p->again_timer, at != 0 ? at : *p->ops.now + SCHED_AGAIN);
 }
 
 /* ---- Circles of sources */
-
-static struct phx__post_source **sched_circle(struct phx__post *p, uint32_t nbr)
-{
-    return nbr == PHX__NONE ? &p->stray : &p->nodes[nbr].ready;
-}
 
 static void sched_unlist(struct phx__post *p, struct phx__post_source *s)
 {
@@ -88,7 +80,7 @@ static void sched_unlist(struct phx__post *p, struct phx__post_source *s)
 
     if (s->next == NULL)
         return;
-    circle = sched_circle(p, s->nbr);
+    circle = &p->nodes[s->nbr].ready;
     if (*circle == s)
         *circle = s->next == s ? NULL : s->next;
     s->prev->next = s->next;
@@ -97,20 +89,11 @@ static void sched_unlist(struct phx__post *p, struct phx__post_source *s)
     s->served = 0;
 }
 
-static void sched_insert(struct phx__post *p, struct phx__post_source *s, uint32_t nbr)
+/* Some sources have work and are not listed. */
+static void sched_list_again(struct phx__post *p)
 {
-    struct phx__post_source **circle = sched_circle(p, nbr);
-
-    s->nbr = nbr;
-    if (nbr == PHX__NONE)
-        phx__post_sched_again(p, 0);
-    if (*circle == NULL) {
-        s->prev = s->next = *circle = s;
-        return;
-    }
-    s->next = *circle; /* before the one whose turn it is: at the end */
-    s->prev = s->next->prev;
-    s->prev->next = s->next->prev = s;
+    p->list_again = 1;
+    phx__post_sched_again(p, 0);
 }
 
 static int sched_is_ready(const struct phx__post_source *s)
@@ -122,6 +105,7 @@ static int sched_is_ready(const struct phx__post_source *s)
 void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
 {
     uint32_t nbr = s->peer->nbr;
+    struct phx__post_source **circle;
 
     if (s->next != NULL) {
         if (s->nbr == nbr && s->peer->routed)
@@ -131,11 +115,20 @@ void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s)
     if (!s->peer->routed || !sched_is_ready(s))
         return;
     if (nbr >= p->node_capacity
-        && phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, nbr + 1, sizeof *p->nodes) != 0)
-        nbr = PHX__NONE;
-    if (nbr != PHX__NONE && p->nodes[nbr].ready == NULL)
+        && phx__mem_grow(p->mem, &p->nodes, &p->node_capacity, nbr + 1, sizeof *p->nodes) != 0) {
+        sched_list_again(p);
+        return;
+    }
+    circle = &p->nodes[nbr].ready;
+    s->nbr = nbr;
+    if (*circle == NULL) {
         p->ops.wants(p->ops.ctx, nbr);
-    sched_insert(p, s, nbr);
+        s->prev = s->next = *circle = s;
+        return;
+    }
+    s->next = *circle; /* before the one whose turn it is: at the end */
+    s->prev = s->next->prev;
+    s->prev->next = s->next->prev = s;
 }
 
 /* ---- Nodes */
@@ -144,10 +137,10 @@ void phx__post_sched_arm(struct phx__post *p, struct phx__post_peer *peer)
 {
     uint64_t at = PHX__MIN(PHX__MIN(peer->ack.at, peer->idle_at),
                            PHX__MIN(peer->out.rto_at, peer->out.limit_at));
-    if (peer->in.part != NULL && peer->in.at + SCHED_PART_IDLE < at)
-        at = peer->in.at + SCHED_PART_IDLE;
-    if (at < phx__timer_at(p->timers, peer->timer))
-        phx__timer_set(p->timers, peer->timer, at);
+
+    if (peer->in.part != NULL)
+        at = PHX__MIN(at, peer->in.at + SCHED_PART_IDLE);
+    phx__timer_sooner(p->timers, peer->timer, at);
 }
 
 struct phx__post_peer *phx__post_sched_find(const struct phx__post *p, uint32_t node)
@@ -227,6 +220,7 @@ struct phx__post_peer *phx__post_sched_open(struct phx__post *p, uint32_t node)
     peer->own.peer = peer->transit.source.peer = peer;
     phx__ring_init(&peer->boxes.bound);
     phx__ring_init(&peer->boxes.idle);
+    phx__ring_init(&peer->waiters);
     phx__post_returns_init(&peer->returns, p->mem);
     phx__ring_init(&peer->ack.link);
     phx__ring_init(&peer->room_link);
@@ -571,7 +565,7 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
         s->served += out->bytes - before;
         if (err != 0) {
             sched_unlist(p, s);
-            sched_insert(p, s, PHX__NONE); /* the next run tries again */
+            sched_list_again(p);
         } else if (out->bytes < most || !sched_is_ready(s)) {
             sched_unlist(p, s);
         } else if (s->served >= SCHED_QUANTUM) {
@@ -608,28 +602,21 @@ void phx__post_sched_window(struct phx__post *p, uint32_t node)
 
 void phx__post_sched_retry(struct phx__post *p)
 {
-    struct phx__post_source *s, *last = p->stray == NULL ? NULL : p->stray->prev;
-
-    /* Those that stay strays come behind `last`. */
-    while ((s = p->stray) != NULL) {
-        sched_unlist(p, s);
-        sched_ask_route(p, s->peer);
-        phx__post_sched_list(p, s);
-        if (s == last)
-            break;
-    }
+    if (!p->list_again)
+        return;
+    p->list_again = 0;
+    for (uint32_t node = 0; node < p->node_capacity; node++)
+        phx__post_sched_route(p, node);
 }
 
 void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr)
 {
-    struct phx__post_source *s;
-
     if (nbr >= p->node_capacity)
         return;
     sched_drop_past(p, nbr, NULL);
-    while ((s = p->nodes[nbr].ready) != NULL) {
-        sched_unlist(p, s);
-        sched_insert(p, s, PHX__NONE);
+    while (p->nodes[nbr].ready != NULL) {
+        sched_unlist(p, p->nodes[nbr].ready);
+        sched_list_again(p);
     }
 }
 
@@ -717,7 +704,7 @@ PHX__COLD void phx__post_sched_restart(struct phx__post *p, struct phx__post_pee
 PHX__COLD void phx__post_sched_free(struct phx__post *p, struct phx__post_peer *peer)
 {
     PHX_ASSERT(phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
-               && peer->waiters == NULL);
+               && phx__ring_is_empty(&peer->waiters));
     p->nodes[peer->node].peer = NULL;
     sched_drop_transit(p, peer);
     sched_unlist(p, &peer->own);
@@ -739,7 +726,7 @@ static int sched_is_at_rest(const struct phx__post *p, const struct phx__post_pe
     for (const struct phx__ring *r = all->next; r != all; r = r->next)
         if (((const struct phx__box *)(const void *)r)->peer == peer)
             return 0;
-    return peer->out.count == 0 && peer->transit.queue.bytes == 0 && peer->waiters == NULL
+    return peer->out.count == 0 && peer->transit.queue.bytes == 0 && phx__ring_is_empty(&peer->waiters)
            && phx__ring_is_empty(&peer->boxes.bound) && phx__ring_is_empty(&peer->boxes.idle)
            && phx__ring_is_empty(&p->boxes.opened) && peer->in.part == NULL && peer->in.done == 0
            && peer->in.state == PHX__FLOW_ALL && back->seen == back->count && back->refused.count == 0;

@@ -31,7 +31,7 @@ PHX_PRIVATE void phx__post_sched_abandon(struct phx__post *p, uint32_t nbr);
 
 /* Something must be tried again: at that time; 0: when some memory may be free. */
 PHX_PRIVATE void phx__post_sched_again(struct phx__post *p, uint64_t at);
-PHX_PRIVATE void phx__post_sched_retry(struct phx__post *p); /* the strays */
+PHX_PRIVATE void phx__post_sched_retry(struct phx__post *p); /* to list sources */
 /* Lists a source with its next hop, if it has work and a route. Cheap if it is listed already. */
 PHX_PRIVATE void phx__post_sched_list(struct phx__post *p, struct phx__post_source *s);
 /* Sets the peer's timer to its earliest deadline. */

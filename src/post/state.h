@@ -55,7 +55,7 @@ struct phx__post_ops {
 struct phx__post_source {
     struct phx__post_source *prev, *next; /* NULL: in none */
     struct phx__post_peer *peer;
-    uint32_t nbr; /* whose circle; PHX__NONE: the strays' */
+    uint32_t nbr; /* whose circle */
     size_t served; /* of its quantum */
 };
 
@@ -108,7 +108,7 @@ struct phx__post_peer {
     struct phx__post_bound boxes;
     uint64_t life; /* unique among peers, and new after each rebirth */
     uint32_t noted; /* out.sweeps, when phx__post_store.tokens had all of the flow */
-    struct phx__waiter *waiters;
+    struct phx__ring waiters;
     size_t wanted; /* bytes of the message that last asked for room */
     struct phx__ring room_link; /* in phx__post.rooms */
     struct phx__post_owed ack;
@@ -161,7 +161,7 @@ struct phx__post_boxes {
 
 /* Names that wait for room in the store; for an owner; for nothing: phx__post_run tells them. */
 struct phx__post_waiting {
-    struct phx__waiter *room, *owner, *ready;
+    struct phx__ring room, owner, ready;
 };
 
 /* What comes later in a step is left some of the time that callbacks may take in all. */
@@ -205,7 +205,7 @@ struct phx__post {
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
-    struct phx__post_source *stray; /* ready, but not listed with a neighbour: no memory */
+    int list_again; /* some sources are ready, but not listed with a neighbour: no memory */
     struct phx__post_store store;
     struct phx__post_boxes boxes;
     struct phx__post_waiting waiting;

@@ -28,18 +28,11 @@ void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem)
 {
     *s = (struct phx__post_store){ .mem = mem, .index = { .mem = mem }, .waiting = { .mem = mem },
                                    .tokens = { .mem = mem, .heads = { .mem = mem } } };
-    phx__ring_init(&s->multicasts);
 }
 
 void phx__post_store_free(struct phx__post_store *s)
 {
     PHX_ASSERT(s->count == 0);
-    while (!phx__ring_is_empty(&s->multicasts)) {
-        struct phx__multicast *c = (struct phx__multicast *)(void *)s->multicasts.next;
-
-        c->refs = 1;
-        phx__post_store_multicast_drop(s, c);
-    }
     phx__mem_put(s->mem, s->boxes, s->capacity * sizeof *s->boxes);
     phx__map_free(&s->index);
     phx__map_free(&s->waiting);
@@ -72,6 +65,7 @@ struct phx__box *phx__post_store_open(struct phx__post_store *s, uint64_t name)
     }
     phx__ring_init(&b->link);
     phx__ring_init(&b->age);
+    phx__ring_init(&b->waiters);
     b->name = name;
     b->index = s->count;
     b->state = PHX__BOX_HELD;
@@ -83,7 +77,7 @@ void phx__post_store_close(struct phx__post_store *s, struct phx__box *b)
 {
     struct phx__box *last = s->boxes[s->count - 1];
 
-    PHX_ASSERT(b->head == NULL && b->bytes == 0 && b->waiters == NULL && b->flying == 0);
+    PHX_ASSERT(b->head == NULL && b->bytes == 0 && phx__ring_is_empty(&b->waiters) && b->flying == 0);
     if (s->recent == b)
         s->recent = NULL;
     phx__ring_del(&b->link);
@@ -232,15 +226,13 @@ int phx__post_store_was_tried(const struct phx__box *b, const struct phx__queued
 
 void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c)
 {
-    if (c == NULL || --c->refs > 0)
-        return;
-    phx__ring_del(&c->link);
-    phx__mem_put(s->mem, c, sizeof *c);
+    if (c != NULL && --c->refs == 0)
+        phx__mem_put(s->mem, c, sizeof *c);
 }
 
 /* ---- Waiters */
 
-int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, uint64_t name)
+int phx__post_store_wait(struct phx__post_store *s, struct phx__ring *list, uint64_t name)
 {
     struct phx__waiter *w;
 
@@ -253,46 +245,19 @@ int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, u
         return PHX_ENOMEM;
     }
     w->name = name;
-    w->next = w;
-    phx__post_store_wait_splice(last, &w);
+    phx__ring_init(&w->link);
+    phx__ring_add(list, &w->link);
     return 0;
 }
 
-void phx__post_store_wait_splice(struct phx__waiter **to, struct phx__waiter **from)
+int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__ring *list, uint64_t *name)
 {
-    struct phx__waiter *first;
+    struct phx__waiter *first = PHX__RING_OF(list->next, phx__waiter, link);
 
-    if (*from == NULL)
-        return;
-    if (*to != NULL) {
-        first = (*to)->next;
-        (*to)->next = (*from)->next;
-        (*from)->next = first;
-    }
-    *to = *from;
-    *from = NULL;
-}
-
-struct phx__waiter *phx__post_store_wait_take(struct phx__waiter **last)
-{
-    struct phx__waiter *first = *last == NULL ? NULL : (*last)->next;
-
-    if (first == NULL)
-        return NULL;
-    (*last)->next = first->next;
-    if (first == *last)
-        *last = NULL;
-    first->next = first;
-    return first;
-}
-
-int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **last, uint64_t *name)
-{
-    struct phx__waiter *first = phx__post_store_wait_take(last);
-
-    if (first == NULL)
+    if (phx__ring_is_empty(list))
         return 0;
     *name = first->name;
+    phx__ring_del(&first->link);
     phx__map_del(&s->waiting, *name);
     phx__mem_put(s->mem, first, sizeof *first);
     return 1;

@@ -7,9 +7,9 @@
 
 struct phx__post_peer; /* see state.h */
 
-/* Names to which a send said PHX_EAGAIN: a circle, oldest first, of which the lists hold the last. */
+/* A name to which a send said PHX_EAGAIN. */
 struct phx__waiter {
-    struct phx__waiter *next;
+    struct phx__ring link; /* in one list of waiters, oldest first */
     uint64_t name;
 };
 
@@ -22,7 +22,6 @@ struct phx__queued {
 
 /* What a multicast's messages have in common. */
 struct phx__multicast {
-    struct phx__ring link; /* in phx__post_store.multicasts */
     size_t refs; /* messages of it, and outcomes that are not reported yet */
 };
 
@@ -50,7 +49,7 @@ struct phx__box {
     struct phx__queued *last_returned; /* the last of those that came back, or NULL */
     size_t bytes; /* as phx__post_store_cost counts */
     size_t *pool; /* its peer's counter, which includes bytes; or NULL */
-    struct phx__waiter *waiters;
+    struct phx__ring waiters;
     struct phx__post_peer *peer; /* the only one whose flow may have messages to the name; or NULL */
     uint32_t flying;             /* frames with messages to the name there */
     int returned;                /* one of them came back ... */
@@ -72,7 +71,6 @@ struct phx__post_store {
     size_t local_bytes;      /* of LOCAL mailboxes, which the next step delivers */
     size_t held_bytes;       /* of all others */
     uint32_t queued;         /* messages */
-    struct phx__ring multicasts; /* all that have messages or outcomes left */
 };
 
 PHX_PRIVATE void phx__post_store_init(struct phx__post_store *s, struct phx__mem *mem);
@@ -107,11 +105,8 @@ PHX_PRIVATE int phx__post_store_was_tried(const struct phx__box *b, const struct
 PHX_PRIVATE void phx__post_store_multicast_drop(struct phx__post_store *s, struct phx__multicast *c);
 
 /* Notes that a name waits, in one list only. 0 or PHX_ENOMEM. */
-PHX_PRIVATE int phx__post_store_wait(struct phx__post_store *s, struct phx__waiter **last, uint64_t name);
-PHX_PRIVATE void phx__post_store_wait_splice(struct phx__waiter **to, struct phx__waiter **from);
-/* Takes the oldest out, or NULL; and its name, which waits no more: 1, or 0. */
-PHX_PRIVATE struct phx__waiter *phx__post_store_wait_take(struct phx__waiter **last);
-PHX_PRIVATE int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__waiter **last,
-                                         uint64_t *name);
+PHX_PRIVATE int phx__post_store_wait(struct phx__post_store *s, struct phx__ring *list, uint64_t name);
+/* The oldest name of a list, which waits no more: 1, or 0. */
+PHX_PRIVATE int phx__post_store_wait_pop(struct phx__post_store *s, struct phx__ring *list, uint64_t *name);
 
 #endif

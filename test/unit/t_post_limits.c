@@ -174,7 +174,7 @@ static void test_forget_owner(void)
     check(send_size(n, 3, 10, 1, 0, 0) == 0 && send_size(n, 3, 100000, 2, 0, 0) == 0, "sent");
     pull(w, 0, 1, PHX__FRAGMENT);
     phx__post_box_forget(&n->post, as_seen(0, 1));
-    ok(n->post.nodes[as_seen(0, 1)].ready == NULL && n->post.stray == NULL && peer_of(w, 0, 1) == NULL,
+    ok(n->post.nodes[as_seen(0, 1)].ready == NULL && peer_of(w, 0, 1) == NULL,
        "nothing of it is left to be served");
     (void)phx__post_run(&n->post);
     ok(w->token[1].result == PHX_EFAILED && w->token[2].result == PHX_EFAILED,

@@ -35,7 +35,13 @@ static void test_basics(void)
     ok(phx__timer_pop(&t, UINT64_MAX - 1, &kind, &arg) == 1 && arg == 11, "the last possible time");
     phx__timer_set(&t, a, 0);
     ok(phx__timer_next(&t) == 0 && phx__timer_pop(&t, 0, &kind, &arg) == 1, "and the first");
-    phx__timer_set(&t, a, 5);
+    phx__timer_sooner(&t, a, 7);
+    ok(phx__timer_next(&t) == 7, "a stopped one is set sooner");
+    phx__timer_sooner(&t, a, 8);
+    phx__timer_sooner(&t, a, 5);
+    ok(phx__timer_next(&t) == 5, "later is no sooner");
+    phx__timer_sooner(&t, a, 6);
+    ok(phx__timer_next(&t) == 5, "and sets nothing");
     phx__timer_drop(&t, a);
     ok(phx__timer_next(&t) == UINT64_MAX, "dropping stops");
     ok(phx__timer_new(&t, PHX__TIMER_POST, 33, &c) == 0 && c == a, "a dropped handle is used again");
