@@ -1007,6 +1007,7 @@ struct os_world {
     uint32_t start; /* where the next look begins, for fairness */
 #endif
     int queue; /* of epoll or kqueue */
+    int fresh; /* the handle that was made last, and was not watched since; or -1 */
 };
 
 union os_sockaddr {
@@ -1019,11 +1020,11 @@ union os_sockaddr {
 
 /* os.c: an address for the system, or PHX_EADDRESS or PHX_ENOTSUP; a stream socket that is non-blocking and
  * close-on-exec, or a negative error; options for a connection; closes fd for an error, and returns it, or
- * hands fd out. */
+ * hands fd out, which is fresh. */
 PHX_PRIVATE int phx__os_pack(const struct phx_address *at, union os_sockaddr *out, socklen_t *size);
 PHX_PRIVATE int phx__os_socket(int family);
 PHX_PRIVATE void phx__os_tune(int fd, int family);
-PHX_PRIVATE int phx__os_give(int fd, int err, int *handle);
+PHX_PRIVATE int phx__os_give(void *world, int fd, int err, int *handle);
 
 /* poll.c: errno as one of ours; the wake pipe is read empty; the queue of a world, whose close is fine if it
  * was not opened; watch and wait are those of struct phx_os. high: the same descriptor, or -1 and errno, or
@@ -7112,12 +7113,13 @@ int phx__os_poll_open(struct os_world *w)
     return w->queue < 0 ? phx__os_poll_error(errno) : 0;
 }
 
-/* Changing what is not watched is an error, so that a handle costs one call more once: which ones are watched
- * the kernel knows best, as a number may have got another owner in the host's hands. */
+/* Which handles are watched the kernel knows best, as a number may have got another owner in the host's
+ * hands. So what is right for most is tried first: to add the fresh one, and to change any other. */
 int phx__os_poll_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
     struct epoll_event e = { .data = { .fd = handle } };
+    int fresh = handle == w->fresh;
     e.events = (events & PHX_READ ? (uint32_t)EPOLLIN : 0) | (events & PHX_WRITE ? (uint32_t)EPOLLOUT : 0);
     if (events == 0) {
         /* Deleting is not the same as no events: errors are reported as long as it is registered. */
@@ -7125,8 +7127,10 @@ int phx__os_poll_watch(void *world, int handle, int events)
             return 0;
         return phx__os_poll_error(errno);
     }
-    if (epoll_ctl(w->queue, EPOLL_CTL_MOD, handle, &e) != 0
-        && (errno != ENOENT || epoll_ctl(w->queue, EPOLL_CTL_ADD, handle, &e) != 0))
+    w->fresh = fresh ? -1 : w->fresh;
+    if (epoll_ctl(w->queue, fresh ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, handle, &e) != 0
+        && (errno != (fresh ? EEXIST : ENOENT)
+            || epoll_ctl(w->queue, fresh ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, handle, &e) != 0))
         return errno == EPERM || errno == ELOOP ? PHX_EINVAL : phx__os_poll_error(errno); /* no stream */
     return 0;
 }
@@ -7512,12 +7516,12 @@ int phx__os_socket(int family)
 #endif
 }
 
-int phx__os_give(int fd, int err, int *handle)
+int phx__os_give(void *world, int fd, int err, int *handle)
 {
     if (err != 0)
         close(fd);
     else
-        *handle = fd;
+        *handle = ((struct os_world *)world)->fresh = fd;
     return err;
 }
 
@@ -7726,7 +7730,7 @@ PHX__COLD static int os_listen(void *world, struct phx_address *at, int *handle)
         os_close(w, fd); /* removes the path too */
         return err;
     }
-    *handle = fd;
+    *handle = w->fresh = fd;
     return 0;
 }
 
@@ -7764,7 +7768,6 @@ PHX__COLD static int os_accept(void *world, int listener, int *handle, struct ph
     union os_sockaddr a;
     socklen_t size;
     int fd, tries;
-    (void)world;
     for (tries = 0; tries < OS_ACCEPT_TRIES; tries++) {
         size = sizeof a;
         memset(&a, 0, sizeof a);
@@ -7775,8 +7778,7 @@ PHX__COLD static int os_accept(void *world, int listener, int *handle, struct ph
         phx__os_tune(fd, a.any.sa_family);
         if (os_unpack(&a, size, from) != 0)
             memset(from, 0, sizeof *from);
-        *handle = fd;
-        return 0;
+        return phx__os_give(world, fd, 0, handle);
     }
     return PHX_EAGAIN;
 }
@@ -7788,7 +7790,6 @@ PHX__COLD static int os_dial(void *world, const struct phx_address *to, int *han
     union os_sockaddr a;
     socklen_t size;
     int fd, err = phx__os_pack(to, &a, &size);
-    (void)world;
     if (err != 0)
         return err;
     if ((fd = phx__os_socket(a.any.sa_family)) < 0)
@@ -7798,7 +7799,7 @@ PHX__COLD static int os_dial(void *world, const struct phx_address *to, int *han
      * listener, for which Linux does not wait: the caller tries again later. */
     if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR)
         err = errno == ENOENT ? PHX_EREFUSED : phx__os_poll_error(errno); /* nobody there, not even a path */
-    return phx__os_give(fd, err, handle);
+    return phx__os_give(world, fd, err, handle);
 }
 
 PHX__COLD static int os_finish(void *world, int handle)
@@ -7834,6 +7835,7 @@ int phx__os_adopt(const struct phx_os *os, int fd)
         return err;
     if (os_local(os->world, fd, &here) == 0 && here.family != PHX_UNIX)
         phx__os_tune(fd, AF_INET);
+    ((struct os_world *)os->world)->fresh = fd;
     return 0;
 }
 
@@ -8067,7 +8069,7 @@ PHX__COLD int phx__os_init(struct phx_os *os, struct phx__mem *mem)
     if (w == NULL)
         return PHX_ENOMEM;
     w->mem = mem;
-    w->wake_read = w->wake_write = w->queue = -1;
+    w->wake_read = w->wake_write = w->queue = w->fresh = -1;
     if ((err = os_wake_open(w)) != 0 || (err = phx__os_poll_open(w)) != 0
         || (err = phx__os_poll_watch(w, w->wake_read, PHX_READ)) != 0) {
         os_free(w);
@@ -8160,7 +8162,7 @@ PHX__COLD int phx__os_samehost_listen(const struct phx_os *os, const struct phx_
     if ((fd = phx__os_socket(AF_UNIX)) < 0)
         return fd;
     err = bind(fd, (const struct sockaddr *)&name, size) != 0 || listen(fd, OS_BACKLOG) != 0;
-    return phx__os_give(fd, err ? phx__os_poll_error(errno) : 0, handle);
+    return phx__os_give(os->world, fd, err ? phx__os_poll_error(errno) : 0, handle);
 }
 
 /* Would a packet to this address come from it? */
@@ -8224,7 +8226,7 @@ PHX__COLD int phx__os_samehost_dial(const struct phx_os *os, const struct phx_ad
         err = os_samehost_connect(fd, to, 1);
     if (err == 0)
         phx__os_tune(fd, AF_UNIX);
-    return phx__os_give(fd, err, handle);
+    return phx__os_give(os->world, fd, err, handle);
 }
 
 #else
