@@ -82,6 +82,9 @@
  * split at PHX__FRAGMENT too. */
 #define PHX__FRAME_MAX (PHX__FRAGMENT + 256u)
 
+/* Keys that are accepted at once, while one takes the place of the other. */
+#define PHX__KEYS 2u
+
 /* Hops are a byte on the wire; 255 says unreachable. */
 #define PHX__UNREACHABLE 255u
 
@@ -1176,7 +1179,6 @@ struct phx__tls_files { /* PEM, all three or none */
     const char *ca, *cert, *key;
 };
 
-#define PHX__TLS_KEYS 2u
 #define PHX__TLS_SEED 64u
 /* More plaintext than ciphertext that phx__tls_feed may give, because of what came before: all but a byte of
  * the largest record that fits the engine, which is larger than any of ours. */
@@ -1191,7 +1193,7 @@ PHX_PRIVATE int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *me
                                   const struct phx__tls_files *files);
 PHX_PRIVATE void phx__tls_set_free(struct phx__tls_set *s); /* no link may have one of it; NULL is fine */
 
-/* Makes a pair of keys and a certificate of each of up to PHX__TLS_KEYS cluster keys; with PEM files it does
+/* Makes a pair of keys and a certificate of each of up to PHX__KEYS cluster keys; with PEM files it does
  * nothing. Handshakes under way that began with one that is gone will fail. */
 PHX_PRIVATE void phx__tls_keys(struct phx__tls_set *s, const char *cluster,
                                const struct phx_key *keys, uint32_t count);
@@ -1384,8 +1386,6 @@ struct phx__link_ops {
     int (*random)(phx *ctx, void *out, size_t size); /* 0, or there are no random bytes: no hello */
 };
 
-#define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
-
 struct phx__link_set {
     struct phx__mem *mem;
     struct phx_os *os;
@@ -1395,7 +1395,7 @@ struct phx__link_set {
     const char *cluster;
     const struct phx_key *keys;                /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */
-    struct phx__hmac begun[PHX__LINK_KEYS];    /* of each key, or of the empty one: nothing hashed yet */
+    struct phx__hmac begun[PHX__KEYS];    /* of each key, or of the empty one: nothing hashed yet */
     uint8_t cluster_hash[8]; /* what each HELLO says of it */
     struct phx__tls_set *tls;                  /* NULL: no link has TLS */
     const struct phx_id *self;
@@ -3505,7 +3505,6 @@ PHX_PRIVATE void phx__post_settle(struct phx__post *p);
 #define PHX_NODE_KEYS_H
 /* include "base/ratelimit.h" */
 
-#define PHX__NODE_KEYS 2u
 struct phx__node_keys_ops {
     phx *ctx;
     /* These are the keys, and stay where they are, until the next call. The others return 0 or why not. */
@@ -3517,7 +3516,7 @@ struct phx__node_keys_ops {
 struct phx__node_keys {
     struct phx__mem *mem;
     struct phx__node_keys_ops ops;
-    struct phx_key at[PHX__NODE_KEYS]; /* the first is used, all are accepted */
+    struct phx_key at[PHX__KEYS]; /* the first is used, all are accepted */
     uint32_t count;                    /* 0: the empty key */
     int insecure, tls;           /* as in struct phx_config */
     int has_tls, has_files;      /* TLS is ready; with files */
@@ -3553,27 +3552,6 @@ PHX_PRIVATE int phx__node_keys_random(struct phx__node_keys *k, void *out, size_
 /* May this end be logged? The number of those like it that were not logged before, or -1: no. */
 PHX_PRIVATE int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end,
                                            int reason, uint64_t now);
-
-#endif
-
-/* ======== src/node/samehost.h ======== */
-/* samehost.h - BRAIN: when processes of one host are linked by a UNIX socket in place of TCP. */
-#ifdef PHX_LINES
-#line 1 "src/node/samehost.h"
-#endif
-#ifndef PHX_NODE_SAMEHOST_H
-#define PHX_NODE_SAMEHOST_H
-/* include "base/addr.h" */
-
-struct phx__node_samehost {
-    uint32_t wanted, told; /* bits of listeners: their companion is to be opened; why it was not is logged */
-};
-
-/* One was to be opened, with this result. 1: log the error. *again: when to try once more, or UINT64_MAX. */
-PHX_PRIVATE int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err,
-                                         int can_log, uint64_t now, uint64_t *again);
-/* A dialled link within this host was closed for this reason: may TCP lead to another node? */
-PHX_PRIVATE int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason);
 
 #endif
 
@@ -3805,7 +3783,6 @@ PHX_PRIVATE void phx__node_trace_end(struct phx__node_trace *t); /* this node ha
 /* include "node/addr.h" */
 /* include "node/handover.h" */
 /* include "node/keys.h" */
-/* include "node/samehost.h" */
 /* include "node/suspect.h" */
 /* include "node/trace.h" */
 /* include "os/os.h" */
@@ -3819,6 +3796,7 @@ PHX_PRIVATE void phx__node_trace_end(struct phx__node_trace *t); /* this node ha
 struct phx__listener {
     int handle;
     uint8_t paused; /* not watched: no descriptors, or too many links that are not authenticated */
+    uint8_t wanted; /* a companion that is to be opened */
     struct phx_address address;
 };
 
@@ -3957,7 +3935,6 @@ struct phx {
     struct phx__post post;
     struct phx__node_keys keys;
     struct phx__node_addr addr;
-    struct phx__node_samehost samehost;
     struct phx__node_handover handover;
     struct phx__node_suspect suspect;
     struct phx__node_trace trace;
@@ -4127,6 +4104,8 @@ PHX_PRIVATE void phx__node_dead_due(phx *p);
 PHX_PRIVATE int phx__node_card(const phx *p, uint32_t node, struct phx__card *out); /* 1, or 0: none */
 /* The addresses in it, at most PHX__CARD_ADDRESSES of them: how many. */
 PHX_PRIVATE uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out);
+/* By which the owner of a card knows whether the one that we have is its own. 0: none. */
+PHX_PRIVATE uint32_t phx__node_card_mark(const struct phx__dest *d);
 
 #endif
 
@@ -8648,7 +8627,7 @@ int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *ce
 struct phx__tls_set {
     struct phx__mem *mem;
     struct tls_pem *pem; /* NULL: by key */
-    struct tls_own own[PHX__TLS_KEYS];
+    struct tls_own own[PHX__KEYS];
     uint32_t own_count;
     br_x500_name issuer;
     uint8_t buffer[TLS_BUFFER];
@@ -8831,7 +8810,7 @@ void phx__tls_set_free(struct phx__tls_set *s)
 
 void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys, uint32_t count)
 {
-    PHX_ASSERT(count <= PHX__TLS_KEYS);
+    PHX_ASSERT(count <= PHX__KEYS);
     s->own_count = 0;
     while (s->own_count < count && s->pem == NULL) {
         phx__tls_cert_make(&s->own[s->own_count], cluster, &keys[s->own_count]);
@@ -20884,8 +20863,8 @@ PHX__COLD static int keys_copy(struct phx__node_keys *k, const struct phx_key *f
 
 PHX__COLD int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count)
 {
-    struct phx_key fresh[PHX__NODE_KEYS];
-    int err = count <= PHX__NODE_KEYS ? 0 : PHX_EINVAL;
+    struct phx_key fresh[PHX__KEYS];
+    int err = count <= PHX__KEYS ? 0 : PHX_EINVAL;
 
     for (uint32_t i = 0; err == 0 && i < count; i++)
         if ((err = keys_copy(k, &keys[i], &fresh[i])) != 0)
@@ -20973,61 +20952,6 @@ int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_
         && phx__ratelimit_take(&k->lines, PHX__RATELIMIT_ALL, &keys_lines, now) < 0)
         return -1;
     return before;
-}
-
-/* ======== src/node/samehost.c ======== */
-/* samehost.c - links with processes of this host: the second listener, and when TCP is the way after all. */
-#ifdef PHX_LINES
-#line 1 "src/node/samehost.c"
-#endif
-/* os/samehost.c knows how two processes of one host find each other beside TCP. With cfg.same_host each TCP
- * listener has a companion for them, and each dial of a TCP address looks for one first. The result is an
- * ordinary link: the same hello, the same key, TLS if the address asks for it. Three things differ:
- *
- *  - A listener works without its companion, which is opened again for as long as the reason may pass.
- *  - Its socket has no address to learn from. But the hello tells the acceptor which address of this host was
- *    dialled, and the acceptor checks that it is its own.
- *  - The wrong process may answer: a firewall that redirects the port is not asked. If a link fails for such
- *    a reason, its attempt goes on by TCP in the same step. */
-/* include "node/samehost.h" */
-
-#define SAMEHOST_AGAIN (500 * PHX__MS) /* then a companion without descriptor or memory is tried again */
-
-/* Only a step can log: what fails outside one is tried again in the next. */
-PHX__COLD int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err, int can_log,
-                             uint64_t now, uint64_t *again)
-{
-    uint32_t bit = 1u << listener;
-    int failed = err != 0 && err != PHX_ENOTSUP, log = failed && can_log && (s->told & bit) == 0;
-
-    *again = UINT64_MAX;
-    s->told |= log ? bit : 0;
-    if (failed && !can_log)
-        *again = now;
-    else if (err == PHX_EMFILE || err == PHX_ENOMEM)
-        *again = now + SAMEHOST_AGAIN;
-    else
-        s->wanted &= ~bit;
-    return log;
-}
-
-/* Errors that only an authenticated node reports would be the same by TCP. Silence and a lost connection are
- * not: who has the name may not have the port. Every host has somebody else at its loopback addresses, so
- * another node is no surprise there. */
-PHX__COLD int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
-{
-    switch (reason) {
-    case PHX_EPROTO: /* not even a node */
-    case PHX_ERESET:
-    case PHX_ETIMEDOUT:
-    case PHX_ETLS:
-    case PHX_EVERSION:
-    case PHX_ECLUSTER:
-    case PHX_EKEY: return 1;
-    case PHX_EPEER:
-    case PHX_ESELF: return !phx__addr_is_local(to);
-    default: return 0;
-    }
 }
 
 /* ======== src/node/addr.c ======== */
@@ -22376,6 +22300,23 @@ PHX__COLD uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address
     return card.address_count;
 }
 
+/* With the version: what a card says may be what it said two versions ago. */
+PHX__COLD uint32_t phx__node_card_mark(const struct phx__dest *d)
+{
+    struct phx__sha sha;
+    uint8_t out[32];
+    const uint8_t version[4] = { (uint8_t)(d->card_version >> 24), (uint8_t)(d->card_version >> 16),
+                                 (uint8_t)(d->card_version >> 8), (uint8_t)d->card_version };
+
+    if (d->card == NULL)
+        return 0;
+    phx__sha_init(&sha);
+    phx__sha_add(&sha, version, sizeof version);
+    phx__sha_add(&sha, d->card->at, d->card->size);
+    phx__sha_end(&sha, out);
+    return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
+}
+
 /* ======== src/node/dead.c ======== */
 /* dead.c - nodes that failed or left: what is kept of them, and when they are forgotten. */
 #ifdef PHX_LINES
@@ -23316,7 +23257,12 @@ PHX__COLD void phx__node_door_charge(phx *p, uint64_t us)
  *    ends: the acceptor of the winner (it has seen the PROOF), or the dialer once a frame has come.
  *  - A HELLO from a node that had dialled the link we have with it means that it has lost that link: the old
  *    one is closed. If we had dialled it, we refuse: should it be dead, heartbeats find out.
- *  - A higher incarnation replaces everything of a lower one. */
+ *  - A higher incarnation replaces everything of a lower one.
+ *
+ * os/samehost.c knows how two processes of one host find each other beside TCP. With cfg.same_host each TCP
+ * listener has a companion for them, and each dial of a TCP address looks for one first. The result is an
+ * ordinary link. Its socket has no address to learn from, but the hello says which one was dialled. The wrong
+ * process may answer, as a firewall that redirects the port is not asked: then the attempt goes on by TCP. */
 /* include "node/links.h" */
 
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
@@ -23507,6 +23453,25 @@ PHX__COLD static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect,
     return 0;
 }
 
+/* A dialled link within this host has ended so: may TCP lead to another node? Errors that only an
+ * authenticated node reports would be the same by TCP. Silence and a lost connection are not: who has the
+ * name may not have the port. At loopback another node is no surprise: each host has somebody there. */
+PHX__COLD static int links_is_doubtful(const struct phx_address *to, int reason)
+{
+    switch (reason) {
+    case PHX_EPROTO: /* not even a node */
+    case PHX_ERESET:
+    case PHX_ETIMEDOUT:
+    case PHX_ETLS:
+    case PHX_EVERSION:
+    case PHX_ECLUSTER:
+    case PHX_EKEY: return 1;
+    case PHX_EPEER:
+    case PHX_ESELF: return !phx__addr_is_local(to);
+    default: return 0;
+    }
+}
+
 PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -23527,7 +23492,7 @@ PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, in
         links_down(p, l, reason);
     if (l->attempt != PHX__NONE) {
         p->stats.dials_failed++;
-        if (l->same_host && phx__node_samehost_is_doubtful(&l->address, reason)
+        if (l->same_host && links_is_doubtful(&l->address, reason)
             && links_defer_dial(p, l->attempt, l->expect, &l->address) == 0)
             p->step.more = 1; /* within the host answered the wrong one: TCP, in this step or the next */
         else
@@ -23688,21 +23653,31 @@ PHX__COLD static int links_open_listener(phx *p, uint32_t slot, int handle)
     return 0;
 }
 
-/* Opens the companion of a listener for processes of this host, if it is wanted. */
+/* May the log tell of a dial or a companion that failed so? */
+PHX__COLD static int links_may_log(phx *p, const struct phx_address *at, int err)
+{
+    const struct phx__node_keys_end end = { .peer = at, .dialer = 1 };
+
+    return phx__node_keys_may_log(&p->keys, &end, err, p->now) >= 0;
+}
+
+/* Opens the companion of a listener for processes of this host, if it is wanted; later if it may be then. */
 PHX__COLD static void links_open_companion(phx *p, int listener)
 {
     uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
-    uint64_t again;
-    int handle = -1, err;
+    struct phx__listener *at = &p->listeners.at[slot];
+    int handle, err;
 
-    if (!(p->samehost.wanted >> listener & 1))
+    if (!at->wanted)
         return;
-    if ((err = phx__node_record_near(p, 1, &p->listeners.at[slot].address, &handle)) == 0)
+    if ((err = phx__node_record_near(p, 1, &at->address, &handle)) == 0)
         err = links_open_listener(p, slot, handle);
-    if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
-        phx__node_log(p, PHX_LOG_WARN, "listener %a: processes of this host must use TCP: %s",
-                      &p->listeners.at[slot].address, phx_strerror(err));
-    links_look_again(p, again);
+    at->wanted = err == PHX_EMFILE || err == PHX_ENOMEM;
+    if (at->wanted)
+        links_look_again(p, p->now + LINKS_PAUSE);
+    if (err != 0 && err != PHX_ENOTSUP && links_may_log(p, &at->address, err))
+        phx__node_log(p, PHX_LOG_WARN, "listener %a: processes of this host must use TCP: %s", &at->address,
+                      phx_strerror(err));
 }
 
 PHX__COLD void phx__node_links_retry_listeners(phx *p)
@@ -23729,7 +23704,7 @@ PHX__COLD int phx__node_links_listen(phx *p, struct phx_address *a)
     a->tls = (unsigned char)tls; /* listen() does not keep it */
     at->address = companion->address = *a;
     companion->handle = -1;
-    p->samehost.wanted |= (p->cfg.same_host != 0 ? 1u : 0) << p->listeners.count;
+    companion->wanted = p->cfg.same_host != 0;
     links_open_companion(p, p->listeners.count++);
     p->dial.listening = 1;
     if (!phx__addr_is_any(a))
@@ -23821,9 +23796,7 @@ PHX__COLD static int links_open_stream(phx *p, int handle, const struct phx__def
 /* A dial that has failed before there was a connection, or the way to one. */
 PHX__COLD static void links_not_dialled(phx *p, const struct phx_address *to, int err)
 {
-    const struct phx__node_keys_end end = { .peer = to, .dialer = 1 };
-
-    if (phx__node_keys_may_log(&p->keys, &end, err, p->now) >= 0)
+    if (links_may_log(p, to, err))
         phx__node_log(p, PHX_LOG_INFO, "link ? %a: not dialled, %s", to, phx_strerror(err));
 }
 
@@ -23970,24 +23943,6 @@ PHX__COLD static int links_judge(phx *p, struct phx__link *l)
     return 0;
 }
 
-/* By which the owner of a card knows whether the one that we have is its own. 0: none. With the version: what
- * a card says may be what it said two versions ago. */
-PHX__COLD static uint32_t links_card_mark(const struct phx__dest *d)
-{
-    struct phx__sha sha;
-    uint8_t out[32];
-    const uint8_t version[4] = { (uint8_t)(d->card_version >> 24), (uint8_t)(d->card_version >> 16),
-                                 (uint8_t)(d->card_version >> 8), (uint8_t)d->card_version };
-
-    if (d->card == NULL)
-        return 0;
-    phx__sha_init(&sha);
-    phx__sha_add(&sha, version, sizeof version);
-    phx__sha_add(&sha, d->card->at, d->card->size);
-    phx__sha_end(&sha, out);
-    return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
-}
-
 PHX__COLD static void links_introduce(phx *p, const struct phx__link *l, struct phx__standing *out)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
@@ -23996,7 +23951,7 @@ PHX__COLD static void links_introduce(phx *p, const struct phx__link *l, struct 
 
     out->seq = self->seq;
     out->card_version = self->card_version;
-    out->have = d != NULL && d->incarnation == l->incarnation ? links_card_mark(d) : 0;
+    out->have = d != NULL && d->incarnation == l->incarnation ? phx__node_card_mark(d) : 0;
 }
 
 /* The link that loses. If we accepted the winner, we saw its proof: it is up on both ends. If we dialled it,
@@ -24013,7 +23968,7 @@ PHX__COLD static void links_replace(phx *p, struct phx__link *old, int winner_is
 PHX__COLD static int links_route_up(phx *p, const struct phx__link *l)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
-    uint32_t has = l->heard.have != 0 && l->heard.have == links_card_mark(self) ? self->card_version : 0;
+    uint32_t has = l->heard.have != 0 && l->heard.have == phx__node_card_mark(self) ? self->card_version : 0;
     struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has,
                                   (l->heard.features & l->said.features & PHX__FEATURE_RTT) != 0 };
 
@@ -24642,7 +24597,6 @@ static void wiring_traced(phx *p, const struct phx_trace *t)
 /* Links and TLS use the keys where they are. */
 PHX__COLD static void wiring_show_keys(phx *p, const struct phx_key *keys, uint32_t count)
 {
-    PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
     memset(p->set.begun, 0, sizeof p->set.begun);
     p->set.keys = keys;
     p->set.key_count = count;

@@ -142,8 +142,6 @@ struct phx__link_ops {
     int (*random)(phx *ctx, void *out, size_t size); /* 0, or there are no random bytes: no hello */
 };
 
-#define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
-
 struct phx__link_set {
     struct phx__mem *mem;
     struct phx_os *os;
@@ -153,7 +151,7 @@ struct phx__link_set {
     const char *cluster;
     const struct phx_key *keys;                /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */
-    struct phx__hmac begun[PHX__LINK_KEYS];    /* of each key, or of the empty one: nothing hashed yet */
+    struct phx__hmac begun[PHX__KEYS];    /* of each key, or of the empty one: nothing hashed yet */
     uint8_t cluster_hash[8]; /* what each HELLO says of it */
     struct phx__tls_set *tls;                  /* NULL: no link has TLS */
     const struct phx_id *self;

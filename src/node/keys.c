@@ -58,8 +58,8 @@ PHX__COLD static int keys_copy(struct phx__node_keys *k, const struct phx_key *f
 
 PHX__COLD int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count)
 {
-    struct phx_key fresh[PHX__NODE_KEYS];
-    int err = count <= PHX__NODE_KEYS ? 0 : PHX_EINVAL;
+    struct phx_key fresh[PHX__KEYS];
+    int err = count <= PHX__KEYS ? 0 : PHX_EINVAL;
 
     for (uint32_t i = 0; err == 0 && i < count; i++)
         if ((err = keys_copy(k, &keys[i], &fresh[i])) != 0)

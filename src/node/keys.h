@@ -3,7 +3,6 @@
 #define PHX_NODE_KEYS_H
 #include "base/ratelimit.h"
 
-#define PHX__NODE_KEYS 2u
 struct phx__node_keys_ops {
     phx *ctx;
     /* These are the keys, and stay where they are, until the next call. The others return 0 or why not. */
@@ -15,7 +14,7 @@ struct phx__node_keys_ops {
 struct phx__node_keys {
     struct phx__mem *mem;
     struct phx__node_keys_ops ops;
-    struct phx_key at[PHX__NODE_KEYS]; /* the first is used, all are accepted */
+    struct phx_key at[PHX__KEYS]; /* the first is used, all are accepted */
     uint32_t count;                    /* 0: the empty key */
     int insecure, tls;           /* as in struct phx_config */
     int has_tls, has_files;      /* TLS is ready; with files */

@@ -347,7 +347,6 @@ static void wiring_traced(phx *p, const struct phx_trace *t)
 /* Links and TLS use the keys where they are. */
 PHX__COLD static void wiring_show_keys(phx *p, const struct phx_key *keys, uint32_t count)
 {
-    PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
     memset(p->set.begun, 0, sizeof p->set.begun);
     p->set.keys = keys;
     p->set.key_count = count;

@@ -761,50 +761,6 @@ static void test_watch(void)
     end_world(&t);
 }
 
-#if defined(__linux__) && !defined(PHX_USE_KQUEUE)
-
-static int is_watched_at_once(struct world *t, int handle, int events)
-{
-    errno = 0;
-    return t->os.watch(t->w, handle, events) == 0 && errno == 0;
-}
-
-static void test_watch_at_once(void)
-{
-    /* Goal: to watch a handle costs one call of the system, the first time and at each change, and a number
-     * that has another owner is no obstacle. Method: a call that failed on the way leaves its error. */
-    struct phx_address at = loopback(PHX_IPV4), from;
-    struct world t;
-    int l = -1, d = -1, a = -1, n = -1, p[2], copy;
-
-    begin_world(&t);
-    ok(t.os.listen(t.w, &at, &l) == 0 && is_watched_at_once(&t, l, PHX_READ), "a listener");
-    ok(t.os.dial(t.w, &at, &d) == 0 && is_watched_at_once(&t, d, PHX_WRITE), "who dials");
-    ok(await(&t, l, PHX_READ) && t.os.accept(t.w, l, &a, &from) == 0 && is_watched_at_once(&t, a, PHX_READ),
-       "who accepts");
-    ok(is_watched_at_once(&t, d, PHX_READ) && is_watched_at_once(&t, a, PHX_READ | PHX_WRITE)
-           && is_watched_at_once(&t, a, PHX_READ), "later changes");
-    ok(phx__os_samehost_listen(&t.os, &at, &n) != 0 || is_watched_at_once(&t, n, PHX_READ), "a companion");
-    ok(socketpair(AF_UNIX, SOCK_STREAM, 0, p) == 0 && phx__os_adopt(&t.os, p[0]) == 0
-           && is_watched_at_once(&t, p[0], PHX_READ),
-       "what the host gave");
-    copy = dup(p[0]); /* which keeps it watched, as in a child of the host */
-    close(p[1]);
-    ok(t.os.dial(t.w, &at, &p[1]) == 0 && dup2(p[1], p[0]) == p[0] && t.os.watch(t.w, p[0], PHX_READ) == 0,
-       "the number of a handle that somebody else has closed");
-    ok(phx__os_adopt(&t.os, d) == 0 && t.os.watch(t.w, d, PHX_WRITE) == 0 && is_reported(&t, d) == PHX_WRITE,
-       "what is watched already");
-    close(copy);
-    t.os.close(t.w, p[0]);
-    t.os.close(t.w, p[1]);
-    if (n >= 0)
-        t.os.close(t.w, n);
-    close_pair(&t, l, (const int[]){ d, a });
-    end_world(&t);
-}
-
-#endif
-
 /* ---- Waking ---------------------------------------------------------------------------------- */
 
 static struct phx_os *handler_os;
@@ -1032,9 +988,6 @@ int main(void)
     test_no_memory();
     test_fairness();
     test_watch();
-#if defined(__linux__) && !defined(PHX_USE_KQUEUE)
-    test_watch_at_once();
-#endif
     test_wake();
     test_adopt_pipe();
     test_adopt_mapped();
