@@ -3510,7 +3510,6 @@ struct phx__node_keys_ops {
     /* These are the keys, and stay where they are, until the next call. The others return 0 or why not. */
     void (*changed)(phx *ctx, const struct phx_key *keys, uint32_t count);
     int (*open_tls)(phx *ctx, int files); /* with the host's certificate files, or without */
-    int (*local)(phx *ctx, int handle, struct phx_address *out); /* our end of a stream */
     int (*random)(phx *ctx, void *out, size_t size);
 };
 struct phx__node_keys {
@@ -3545,8 +3544,9 @@ PHX_PRIVATE int phx__node_keys_tls(struct phx__node_keys *k);
 PHX_PRIVATE int phx__node_keys_wants_tls(const struct phx__node_keys *k, const struct phx_address *a);
 /* May this node speak there? */
 PHX_PRIVATE int phx__node_keys_is_secure(const struct phx__node_keys *k, const struct phx_address *a);
-/* May it take this stream of the host's, spoken over TLS or not? 0 or PHX_EINSECURE. */
-PHX_PRIVATE int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure);
+/* May it take a stream of the host's, spoken over TLS or not, with our end `here` (family 0: not known)? */
+PHX_PRIVATE int phx__node_keys_may_adopt(const struct phx__node_keys *k, const struct phx_address *here,
+                                         int secure);
 /* At most sizeof pool bytes: 0 or why not. */
 PHX_PRIVATE int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size);
 /* May this end be logged? The number of those like it that were not logged before, or -1: no. */
@@ -20910,14 +20910,10 @@ PHX__COLD int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
 }
 
 /* The host answers for its own streams, unless one is visibly a plain connection with another machine. */
-PHX__COLD int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
+int phx__node_keys_may_adopt(const struct phx__node_keys *k, const struct phx_address *here, int secure)
 {
-    struct phx_address here = { .family = 0 };
-
-    if (k->count > 0 || k->insecure || (secure && k->has_files)
-        || k->ops.local(k->ops.ctx, handle, &here) != 0 || here.family == 0)
-        return 0;
-    return phx__addr_is_local(&here) ? 0 : PHX_EINSECURE;
+    return k->count > 0 || k->insecure || (secure && k->has_files) || here->family == 0
+           || phx__addr_is_local(here);
 }
 
 PHX__COLD int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
@@ -24616,15 +24612,10 @@ PHX__COLD static int wiring_open_tls(phx *p, int files)
     return err;
 }
 
-static int wiring_local(phx *p, int handle, struct phx_address *out)
-{
-    return phx__node_os(p)->local(p->os.world, handle, out);
-}
-
 /* The configuration's strings about keys are the host's own, and are not needed after this. */
 PHX__COLD static int wiring_open_keys(phx *p)
 {
-    struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_random };
+    struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_random };
     struct phx_key key = { p->cfg.key, p->cfg.key_size };
     int err = phx__node_keys_init(&p->keys, &p->mem, p->cfg.insecure, p->cfg.tls,
                                    phx__rnd_next(&p->rnd), &ops);
@@ -26048,6 +26039,7 @@ PHX__COLD int phx_join(phx *p, const char *address)
 
 PHX__COLD int phx_adopt(phx *p, int fd, int dialer)
 {
+    struct phx_address here = { .family = 0 };
     int err;
 
     if (p == NULL || fd < 0)
@@ -26059,8 +26051,10 @@ PHX__COLD int phx_adopt(phx *p, int fd, int dialer)
     err = dialer < 0 || dialer > (1 | PHX_ADOPT_TLS) ? PHX_EINVAL : p->leave.closing ? PHX_ECLOSED : 0;
     if (err == 0 && phx__os_wake_handle(&p->own.world) >= 0 && p->os.finish(p->os.world, fd) == PHX_EAGAIN)
         err = PHX_EINVAL; /* not connected */
-    if (err != 0 || (err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS)) != 0
-        || ((dialer & PHX_ADOPT_TLS) && (err = phx__node_keys_tls(&p->keys)) != 0)
+    if (err == 0 && phx__node_os(p)->local(p->os.world, fd, &here) == 0
+        && !phx__node_keys_may_adopt(&p->keys, &here, dialer & PHX_ADOPT_TLS))
+        err = PHX_EINSECURE;
+    if (err != 0 || ((dialer & PHX_ADOPT_TLS) && (err = phx__node_keys_tls(&p->keys)) != 0)
         || (err = (int)phx__node_record_note(p, PHX__NOTE_FIT, phx__os_adopt(&p->own.world, fd), NULL, 0))) {
         phx__node_os(p)->close(p->os.world, fd);
         return err;
