@@ -1010,7 +1010,7 @@ struct os_world {
     uint32_t start; /* where the next look begins, for fairness */
 #endif
     int queue; /* of epoll or kqueue */
-    int fresh; /* the handle that was made last, and was not watched since; or -1 */
+    int fresh; /* the handle that was made last, if it was never watched; or -1 */
 };
 
 union os_sockaddr {
@@ -7085,23 +7085,23 @@ int phx__os_poll_open(struct os_world *w)
 }
 
 /* Which handles are watched the kernel knows best, as a number may have got another owner in the host's
- * hands. So what is right for most is tried first: to add the fresh one, and to change any other. */
+ * hands: changing what is not watched is an error. Only of the fresh one it is known. */
 int phx__os_poll_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
     struct epoll_event e = { .data = { .fd = handle } };
     int fresh = handle == w->fresh;
+    w->fresh = fresh ? -1 : w->fresh;
     e.events = (events & PHX_READ ? (uint32_t)EPOLLIN : 0) | (events & PHX_WRITE ? (uint32_t)EPOLLOUT : 0);
     if (events == 0) {
         /* Deleting is not the same as no events: errors are reported as long as it is registered. */
-        if (epoll_ctl(w->queue, EPOLL_CTL_DEL, handle, &e) == 0 || errno == ENOENT)
+        if (fresh || epoll_ctl(w->queue, EPOLL_CTL_DEL, handle, &e) == 0 || errno == ENOENT)
             return 0;
         return phx__os_poll_error(errno);
     }
-    w->fresh = fresh ? -1 : w->fresh;
-    if (epoll_ctl(w->queue, fresh ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, handle, &e) != 0
-        && (errno != (fresh ? EEXIST : ENOENT)
-            || epoll_ctl(w->queue, fresh ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, handle, &e) != 0))
+    if (!fresh && epoll_ctl(w->queue, EPOLL_CTL_MOD, handle, &e) == 0)
+        return 0;
+    if ((!fresh && errno != ENOENT) || epoll_ctl(w->queue, EPOLL_CTL_ADD, handle, &e) != 0)
         return errno == EPERM || errno == ELOOP ? PHX_EINVAL : phx__os_poll_error(errno); /* no stream */
     return 0;
 }
@@ -7806,7 +7806,6 @@ int phx__os_adopt(const struct phx_os *os, int fd)
         return err;
     if (os_local(os->world, fd, &here) == 0 && here.family != PHX_UNIX)
         phx__os_tune(fd, AF_INET);
-    ((struct os_world *)os->world)->fresh = fd;
     return 0;
 }
 

@@ -536,7 +536,6 @@ int phx__os_adopt(const struct phx_os *os, int fd)
         return err;
     if (os_local(os->world, fd, &here) == 0 && here.family != PHX_UNIX)
         phx__os_tune(fd, AF_INET);
-    ((struct os_world *)os->world)->fresh = fd;
     return 0;
 }
 

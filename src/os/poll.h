@@ -50,7 +50,7 @@ struct os_world {
     uint32_t start; /* where the next look begins, for fairness */
 #endif
     int queue; /* of epoll or kqueue */
-    int fresh; /* the handle that was made last, and was not watched since; or -1 */
+    int fresh; /* the handle that was made last, if it was never watched; or -1 */
 };
 
 union os_sockaddr {

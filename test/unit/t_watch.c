@@ -1,7 +1,8 @@
 /* t_watch.c - what it costs to watch a handle, where epoll tells which handles are ready.
  *
- * Goal: one call of the system watches a handle, the first time and at each change, and a number that has
- * another owner by now is no obstacle. Method: a call that failed on the way leaves its error in errno. */
+ * Goal: one call of the system watches a handle that we made, the first time and at each change, and a
+ * number that has another owner by now is no obstacle. Method: a call that failed on the way leaves its error
+ * in errno. */
 #include "test.h"
 
 #ifdef PHX_JOINED
@@ -46,6 +47,10 @@ static void test_connection(void)
        "changes");
     os.close(os.world, dialled);
     os.close(os.world, accepted);
+    check(os.dial(os.world, &at, &dialled) == 0, "another one");
+    errno = 0;
+    os.close(os.world, dialled);
+    ok(errno == 0, "what never was watched is closed at once");
     if (near >= 0)
         os.close(os.world, near);
     os.close(os.world, listener);
@@ -58,7 +63,7 @@ static void test_adopted(void)
 
     check(socketpair(AF_UNIX, SOCK_STREAM, 0, p) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, q) == 0,
           "pairs");
-    ok(phx__os_adopt(&os, p[0]) == 0 && at_once(p[0], PHX_READ), "what the host gave");
+    ok(phx__os_adopt(&os, p[0]) == 0 && os.watch(os.world, p[0], PHX_READ) == 0, "what the host gave");
     ok(phx__os_adopt(&os, p[0]) == 0 && os.watch(os.world, p[0], PHX_WRITE) == 0
            && os.wait(os.world, ready, 4) == 1 && ready[0].handle == p[0] && ready[0].events == PHX_WRITE,
        "what is watched already");
