@@ -17,7 +17,7 @@ headers="base/base base/ring base/mem base/map base/rnd base/timer base/sha base
  route/gap route/table route/rtt route/route names/index names/names names/lost detect/detect
  dial/slot dial/addr dial/start dial/target dial/dial
  post/returns post/flow post/tokens post/store post/state post/outcome post/sched post/box post/recv post/post
- node/keys node/samehost node/addr node/env node/suspect node/handover node/trace node/state
+ node/keys node/addr node/env node/suspect node/handover node/trace node/state
  node/record node/base node/links"
 sources="base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/id base/addr
  base/ratelimit
@@ -28,7 +28,7 @@ sources="base/ring base/mem base/map base/rnd base/timer base/sha base/buf base/
  dial/slot dial/addr dial/rate dial/start dial/target dial/dial
  post/returns post/flow post/tokens post/store post/outcome post/sched post/box post/multicast post/recv
  post/post
- node/keys node/samehost node/addr node/suspect node/handover node/trace
+ node/keys node/addr node/suspect node/handover node/trace
  node/record node/base node/dead node/frames node/door node/links node/wiring node/step node/explain
  node/dump node/api"
 

@@ -82,6 +82,9 @@
  * split at PHX__FRAGMENT too. */
 #define PHX__FRAME_MAX (PHX__FRAGMENT + 256u)
 
+/* Keys that are accepted at once, while one takes the place of the other. */
+#define PHX__KEYS 2u
+
 /* Hops are a byte on the wire; 255 says unreachable. */
 #define PHX__UNREACHABLE 255u
 
@@ -1003,6 +1006,7 @@ struct os_world {
     uint32_t start; /* where the next look begins, for fairness */
 #endif
     int queue; /* of epoll or kqueue */
+    int fresh; /* the handle that was made last, if it was never watched; or -1 */
 };
 
 union os_sockaddr {
@@ -1015,11 +1019,11 @@ union os_sockaddr {
 
 /* os.c: an address for the system, or PHX_EADDRESS or PHX_ENOTSUP; a stream socket that is non-blocking and
  * close-on-exec, or a negative error; options for a connection; closes fd for an error, and returns it, or
- * hands fd out. */
+ * hands fd out, which is fresh. */
 PHX_PRIVATE int phx__os_pack(const struct phx_address *at, union os_sockaddr *out, socklen_t *size);
 PHX_PRIVATE int phx__os_socket(int family);
 PHX_PRIVATE void phx__os_tune(int fd, int family);
-PHX_PRIVATE int phx__os_give(int fd, int err, int *handle);
+PHX_PRIVATE int phx__os_give(void *world, int fd, int err, int *handle);
 
 /* poll.c: errno as one of ours; the wake pipe is read empty; the queue of a world, whose close is fine if it
  * was not opened; watch and wait are those of struct phx_os. high: the same descriptor, or -1 and errno, or
@@ -1171,7 +1175,6 @@ struct phx__tls_files { /* PEM, all three or none */
     const char *ca, *cert, *key;
 };
 
-#define PHX__TLS_KEYS 2u
 #define PHX__TLS_SEED 64u
 /* More plaintext than ciphertext that phx__tls_feed may give, because of what came before: all but a byte of
  * the largest record that fits the engine, which is larger than any of ours. */
@@ -1186,7 +1189,7 @@ PHX_PRIVATE int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *me
                                   const struct phx__tls_files *files);
 PHX_PRIVATE void phx__tls_set_free(struct phx__tls_set *s); /* no link may have one of it; NULL is fine */
 
-/* Makes a pair of keys and a certificate of each of up to PHX__TLS_KEYS cluster keys; with PEM files it does
+/* Makes a pair of keys and a certificate of each of up to PHX__KEYS cluster keys; with PEM files it does
  * nothing. Handshakes under way that began with one that is gone will fail. */
 PHX_PRIVATE void phx__tls_keys(struct phx__tls_set *s, const char *cluster,
                                const struct phx_key *keys, uint32_t count);
@@ -1277,8 +1280,7 @@ struct phx__link_out {
 };
 
 struct phx__link_in {
-    uint8_t *stash; /* the front of a frame whose rest has not come yet */
-    uint32_t stash_size, stash_capacity;
+    struct phx__block *stash; /* the front of a frame whose rest has not come yet; NULL: nothing is kept */
     uint32_t stride; /* size of large frames that come one behind the other; 0: unknown */
     uint8_t more;    /* the last read filled its buffer: there may be more */
     uint8_t resting; /* its control frames cost too much: not read until the timer */
@@ -1380,14 +1382,6 @@ struct phx__link_ops {
     int (*random)(phx *ctx, void *out, size_t size); /* 0, or there are no random bytes: no hello */
 };
 
-#define PHX__LINK_KEYS 2u /* accepted at once, while one takes the place of the other */
-
-/* Frames that were held, while a link goes on with them; at NULL: none. */
-struct phx__link_resumed {
-    uint8_t *at;
-    uint32_t size;
-};
-
 struct phx__link_set {
     struct phx__mem *mem;
     struct phx_os *os;
@@ -1397,13 +1391,12 @@ struct phx__link_set {
     const char *cluster;
     const struct phx_key *keys;                /* the first is used, all are accepted */
     uint32_t key_count;                        /* 0: the empty key */
-    struct phx__hmac begun[PHX__LINK_KEYS];    /* of each key, or of the empty one: nothing hashed yet */
+    struct phx__hmac begun[PHX__KEYS];    /* of each key, or of the empty one: nothing hashed yet */
     uint8_t cluster_hash[8]; /* what each HELLO says of it */
     struct phx__tls_set *tls;                  /* NULL: no link has TLS */
     const struct phx_id *self;
     uint64_t incarnation;
     uint64_t now;
-    struct phx__link_resumed resumed;
     uint8_t *scratch; /* one read buffer for all links */
     size_t scratch_size;
     size_t room; /* most bytes of one read: less than that where callbacks are slow */
@@ -3499,19 +3492,17 @@ PHX_PRIVATE void phx__post_settle(struct phx__post *p);
 #define PHX_NODE_KEYS_H
 /* include "base/ratelimit.h" */
 
-#define PHX__NODE_KEYS 2u
 struct phx__node_keys_ops {
     phx *ctx;
     /* These are the keys, and stay where they are, until the next call. The others return 0 or why not. */
     void (*changed)(phx *ctx, const struct phx_key *keys, uint32_t count);
     int (*open_tls)(phx *ctx, int files); /* with the host's certificate files, or without */
-    int (*local)(phx *ctx, int handle, struct phx_address *out); /* our end of a stream */
     int (*random)(phx *ctx, void *out, size_t size);
 };
 struct phx__node_keys {
     struct phx__mem *mem;
     struct phx__node_keys_ops ops;
-    struct phx_key at[PHX__NODE_KEYS]; /* the first is used, all are accepted */
+    struct phx_key at[PHX__KEYS]; /* the first is used, all are accepted */
     uint32_t count;                    /* 0: the empty key */
     int insecure, tls;           /* as in struct phx_config */
     int has_tls, has_files;      /* TLS is ready; with files */
@@ -3540,34 +3531,14 @@ PHX_PRIVATE int phx__node_keys_tls(struct phx__node_keys *k);
 PHX_PRIVATE int phx__node_keys_wants_tls(const struct phx__node_keys *k, const struct phx_address *a);
 /* May this node speak there? */
 PHX_PRIVATE int phx__node_keys_is_secure(const struct phx__node_keys *k, const struct phx_address *a);
-/* May it take this stream of the host's, spoken over TLS or not? 0 or PHX_EINSECURE. */
-PHX_PRIVATE int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure);
+/* May it take a stream of the host's, spoken over TLS or not, with our end `here` (family 0: not known)? */
+PHX_PRIVATE int phx__node_keys_may_adopt(const struct phx__node_keys *k, const struct phx_address *here,
+                                         int secure);
 /* At most sizeof pool bytes: 0 or why not. */
 PHX_PRIVATE int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size);
 /* May this end be logged? The number of those like it that were not logged before, or -1: no. */
 PHX_PRIVATE int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_keys_end *end,
                                            int reason, uint64_t now);
-
-#endif
-
-/* ======== src/node/samehost.h ======== */
-/* samehost.h - BRAIN: when processes of one host are linked by a UNIX socket in place of TCP. */
-#ifdef PHX_LINES
-#line 1 "src/node/samehost.h"
-#endif
-#ifndef PHX_NODE_SAMEHOST_H
-#define PHX_NODE_SAMEHOST_H
-/* include "base/addr.h" */
-
-struct phx__node_samehost {
-    uint32_t wanted, told; /* bits of listeners: their companion is to be opened; why it was not is logged */
-};
-
-/* One was to be opened, with this result. 1: log the error. *again: when to try once more, or UINT64_MAX. */
-PHX_PRIVATE int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err,
-                                         int can_log, uint64_t now, uint64_t *again);
-/* A dialled link within this host was closed for this reason: may TCP lead to another node? */
-PHX_PRIVATE int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason);
 
 #endif
 
@@ -3799,7 +3770,6 @@ PHX_PRIVATE void phx__node_trace_end(struct phx__node_trace *t); /* this node ha
 /* include "node/addr.h" */
 /* include "node/handover.h" */
 /* include "node/keys.h" */
-/* include "node/samehost.h" */
 /* include "node/suspect.h" */
 /* include "node/trace.h" */
 /* include "os/os.h" */
@@ -3813,6 +3783,7 @@ PHX_PRIVATE void phx__node_trace_end(struct phx__node_trace *t); /* this node ha
 struct phx__listener {
     int handle;
     uint8_t paused; /* not watched: no descriptors, or too many links that are not authenticated */
+    uint8_t wanted; /* a companion that is to be opened */
     struct phx_address address;
 };
 
@@ -3953,7 +3924,6 @@ struct phx {
     struct phx__post post;
     struct phx__node_keys keys;
     struct phx__node_addr addr;
-    struct phx__node_samehost samehost;
     struct phx__node_handover handover;
     struct phx__node_suspect suspect;
     struct phx__node_trace trace;
@@ -4123,6 +4093,8 @@ PHX_PRIVATE void phx__node_dead_due(phx *p);
 PHX_PRIVATE int phx__node_card(const phx *p, uint32_t node, struct phx__card *out); /* 1, or 0: none */
 /* The addresses in it, at most PHX__CARD_ADDRESSES of them: how many. */
 PHX_PRIVATE uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out);
+/* By which the owner of a card knows whether the one that we have is its own. 0: none. */
+PHX_PRIVATE uint32_t phx__node_card_mark(const struct phx__dest *d);
 
 #endif
 
@@ -7106,21 +7078,24 @@ int phx__os_poll_open(struct os_world *w)
     return w->queue < 0 ? phx__os_poll_error(errno) : 0;
 }
 
-/* Changing what is not watched is an error, so that a handle costs one call more once: which ones are watched
- * the kernel knows best, as a number may have got another owner in the host's hands. */
+/* Which handles are watched the kernel knows best, as a number may have got another owner in the host's
+ * hands: changing what is not watched is an error. Only of the fresh one it is known. */
 int phx__os_poll_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
     struct epoll_event e = { .data = { .fd = handle } };
+    int fresh = handle == w->fresh;
+    w->fresh = fresh ? -1 : w->fresh;
     e.events = (events & PHX_READ ? (uint32_t)EPOLLIN : 0) | (events & PHX_WRITE ? (uint32_t)EPOLLOUT : 0);
     if (events == 0) {
         /* Deleting is not the same as no events: errors are reported as long as it is registered. */
-        if (epoll_ctl(w->queue, EPOLL_CTL_DEL, handle, &e) == 0 || errno == ENOENT)
+        if (fresh || epoll_ctl(w->queue, EPOLL_CTL_DEL, handle, &e) == 0 || errno == ENOENT)
             return 0;
         return phx__os_poll_error(errno);
     }
-    if (epoll_ctl(w->queue, EPOLL_CTL_MOD, handle, &e) != 0
-        && (errno != ENOENT || epoll_ctl(w->queue, EPOLL_CTL_ADD, handle, &e) != 0))
+    if (!fresh && epoll_ctl(w->queue, EPOLL_CTL_MOD, handle, &e) == 0)
+        return 0;
+    if ((!fresh && errno != ENOENT) || epoll_ctl(w->queue, EPOLL_CTL_ADD, handle, &e) != 0)
         return errno == EPERM || errno == ELOOP ? PHX_EINVAL : phx__os_poll_error(errno); /* no stream */
     return 0;
 }
@@ -7506,12 +7481,12 @@ int phx__os_socket(int family)
 #endif
 }
 
-int phx__os_give(int fd, int err, int *handle)
+int phx__os_give(void *world, int fd, int err, int *handle)
 {
     if (err != 0)
         close(fd);
     else
-        *handle = fd;
+        *handle = ((struct os_world *)world)->fresh = fd;
     return err;
 }
 
@@ -7720,7 +7695,7 @@ PHX__COLD static int os_listen(void *world, struct phx_address *at, int *handle)
         os_close(w, fd); /* removes the path too */
         return err;
     }
-    *handle = fd;
+    *handle = w->fresh = fd;
     return 0;
 }
 
@@ -7758,7 +7733,6 @@ PHX__COLD static int os_accept(void *world, int listener, int *handle, struct ph
     union os_sockaddr a;
     socklen_t size;
     int fd, tries;
-    (void)world;
     for (tries = 0; tries < OS_ACCEPT_TRIES; tries++) {
         size = sizeof a;
         memset(&a, 0, sizeof a);
@@ -7769,8 +7743,7 @@ PHX__COLD static int os_accept(void *world, int listener, int *handle, struct ph
         phx__os_tune(fd, a.any.sa_family);
         if (os_unpack(&a, size, from) != 0)
             memset(from, 0, sizeof *from);
-        *handle = fd;
-        return 0;
+        return phx__os_give(world, fd, 0, handle);
     }
     return PHX_EAGAIN;
 }
@@ -7782,7 +7755,6 @@ PHX__COLD static int os_dial(void *world, const struct phx_address *to, int *han
     union os_sockaddr a;
     socklen_t size;
     int fd, err = phx__os_pack(to, &a, &size);
-    (void)world;
     if (err != 0)
         return err;
     if ((fd = phx__os_socket(a.any.sa_family)) < 0)
@@ -7792,7 +7764,7 @@ PHX__COLD static int os_dial(void *world, const struct phx_address *to, int *han
      * listener, for which Linux does not wait: the caller tries again later. */
     if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR)
         err = errno == ENOENT ? PHX_EREFUSED : phx__os_poll_error(errno); /* nobody there, not even a path */
-    return phx__os_give(fd, err, handle);
+    return phx__os_give(world, fd, err, handle);
 }
 
 PHX__COLD static int os_finish(void *world, int handle)
@@ -8061,7 +8033,7 @@ PHX__COLD int phx__os_init(struct phx_os *os, struct phx__mem *mem)
     if (w == NULL)
         return PHX_ENOMEM;
     w->mem = mem;
-    w->wake_read = w->wake_write = w->queue = -1;
+    w->wake_read = w->wake_write = w->queue = w->fresh = -1;
     if ((err = os_wake_open(w)) != 0 || (err = phx__os_poll_open(w)) != 0
         || (err = phx__os_poll_watch(w, w->wake_read, PHX_READ)) != 0) {
         os_free(w);
@@ -8154,7 +8126,7 @@ PHX__COLD int phx__os_samehost_listen(const struct phx_os *os, const struct phx_
     if ((fd = phx__os_socket(AF_UNIX)) < 0)
         return fd;
     err = bind(fd, (const struct sockaddr *)&name, size) != 0 || listen(fd, OS_BACKLOG) != 0;
-    return phx__os_give(fd, err ? phx__os_poll_error(errno) : 0, handle);
+    return phx__os_give(os->world, fd, err ? phx__os_poll_error(errno) : 0, handle);
 }
 
 /* Would a packet to this address come from it? */
@@ -8218,7 +8190,7 @@ PHX__COLD int phx__os_samehost_dial(const struct phx_os *os, const struct phx_ad
         err = os_samehost_connect(fd, to, 1);
     if (err == 0)
         phx__os_tune(fd, AF_UNIX);
-    return phx__os_give(fd, err, handle);
+    return phx__os_give(os->world, fd, err, handle);
 }
 
 #else
@@ -8650,7 +8622,7 @@ int phx__tls_cert_read_files(struct tls_pem *pem, const char *ca, const char *ce
 struct phx__tls_set {
     struct phx__mem *mem;
     struct tls_pem *pem; /* NULL: by key */
-    struct tls_own own[PHX__TLS_KEYS];
+    struct tls_own own[PHX__KEYS];
     uint32_t own_count;
     br_x500_name issuer;
     uint8_t buffer[TLS_BUFFER];
@@ -8825,7 +8797,7 @@ void phx__tls_set_free(struct phx__tls_set *s)
 
 void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys, uint32_t count)
 {
-    PHX_ASSERT(count <= PHX__TLS_KEYS);
+    PHX_ASSERT(count <= PHX__KEYS);
     s->own_count = 0;
     while (s->own_count < count && s->pem == NULL) {
         phx__tls_cert_make(&s->own[s->own_count], cluster, &keys[s->own_count]);
@@ -9899,7 +9871,7 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 
     *left = 0;
     *out = NULL;
-    *done = open->block != NULL || (l->in.stash_size == 0 && place_expects(s, l));
+    *done = open->block != NULL || (l->in.stash == NULL && place_expects(s, l));
     if (!*done)
         return 0;
     if (open->size > 0 && !phx__buf_place_is_open(open)) { /* overtaken: the rest is thrown away */
@@ -9996,26 +9968,27 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
     return err;
 }
 
-/* Keeps these bytes for the next read. */
+/* Keeps these bytes, which may stand in what was kept so far, for the next read. */
 static int link_stash(struct phx__link_set *s, struct phx__link_in *in, const uint8_t *p, size_t size)
 {
-    if (s->resumed.at != NULL && size > 0) { /* they stand in it, and what is before them is done */
-        in->stash = s->resumed.at;
-        in->stash_capacity = s->resumed.size;
-        s->resumed.at = NULL;
-    } else if (size == 0 || size > in->stash_capacity) {
-        uint8_t *grown = size > 0 ? phx__mem_get(s->mem, size) : NULL;
+    if (size == 0 || in->stash == NULL || size > in->stash->capacity) {
+        struct phx__block *grown = size > 0 ? phx__buf_block_new(s->mem, size) : NULL;
 
         if (size > 0 && grown == NULL)
             return PHX_ENOMEM;
-        phx__mem_put(s->mem, in->stash, in->stash_capacity);
+        phx__buf_block_drop(in->stash);
         in->stash = grown;
-        in->stash_capacity = (uint32_t)size;
     }
-    if (size > 0)
-        memmove(in->stash, p, size);
-    in->stash_size = (uint32_t)size; /* less than a frame */
+    if (size > 0) {
+        memmove(in->stash->data, p, size);
+        in->stash->used = size;
+    }
     return 0;
+}
+
+static size_t link_kept(const struct phx__link *l)
+{
+    return l->in.stash != NULL ? l->in.stash->used : 0;
 }
 
 /* Handles all whole frames in the size bytes at p and keeps the rest. */
@@ -10060,7 +10033,7 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
 {
     uint32_t stride = l->in.stride;
     size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
-    size_t kept = l->in.stash_size, left = s->scratch_size - kept;
+    size_t kept = link_kept(l), left = s->scratch_size - kept;
     size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
 
     most = l->state != PHX__LINK_UP ? LINK_HELLO_MOST : room;
@@ -10123,27 +10096,21 @@ static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *do
     return err;
 }
 
-/* Goes on with frames that were held. Their memory is the set's meanwhile, as the link may be closed, and it
- * takes in what must be held again. */
+/* Goes on with frames that were held, where they are: the link may be closed meanwhile. */
 static int link_resume(struct phx__link_set *s, struct phx__link *l)
 {
-    uint32_t size = l->in.stash_size;
+    struct phx__block *frames = phx__buf_block_hold(l->in.stash);
     int err;
 
-    s->resumed.at = l->in.stash;
-    s->resumed.size = l->in.stash_capacity;
-    l->in.stash = NULL;
-    l->in.stash_size = l->in.stash_capacity = 0;
     l->in.held = 0;
-    err = link_frames(s, l, s->resumed.at, size);
-    phx__mem_put(s->mem, s->resumed.at, s->resumed.size);
-    s->resumed.at = NULL;
+    err = link_frames(s, l, frames->data, frames->used);
+    phx__buf_block_drop(frames);
     return err;
 }
 
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 {
-    size_t kept = l->in.stash_size;
+    size_t kept = link_kept(l);
     int done, err;
     long n;
 
@@ -10170,7 +10137,7 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
     if (done)
         return err;
     if (kept > 0)
-        memcpy(s->scratch, l->in.stash, kept);
+        memcpy(s->scratch, l->in.stash->data, kept);
     if (l->secure)
         return link_read_tls(s, l, kept);
     if (l->in.more)
@@ -10246,11 +10213,10 @@ PHX__COLD void phx__link_close(struct phx__link_set *s, struct phx__link *l, int
     phx__buf_block_drop(l->out.tail);
     l->out.tail = NULL;
     phx__buf_place_drop(&l->place.open);
-    phx__mem_put(s->mem, l->in.stash, l->in.stash_capacity);
+    phx__buf_block_drop(l->in.stash);
+    l->in.stash = NULL;
     phx__mem_put(s->mem, l->card.data, l->card.capacity);
-    l->in.stash = l->card.data = NULL;
-    l->in.stash_size = l->in.stash_capacity = 0;
-    l->card.total = l->card.capacity = 0;
+    memset(&l->card, 0, sizeof l->card);
 }
 
 /* ======== src/route/gap.c ======== */
@@ -20672,8 +20638,8 @@ PHX__COLD static int keys_copy(struct phx__node_keys *k, const struct phx_key *f
 
 PHX__COLD int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count)
 {
-    struct phx_key fresh[PHX__NODE_KEYS];
-    int err = count <= PHX__NODE_KEYS ? 0 : PHX_EINVAL;
+    struct phx_key fresh[PHX__KEYS];
+    int err = count <= PHX__KEYS ? 0 : PHX_EINVAL;
 
     for (uint32_t i = 0; err == 0 && i < count; i++)
         if ((err = keys_copy(k, &keys[i], &fresh[i])) != 0)
@@ -20719,14 +20685,10 @@ PHX__COLD int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
 }
 
 /* The host answers for its own streams, unless one is visibly a plain connection with another machine. */
-PHX__COLD int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
+int phx__node_keys_may_adopt(const struct phx__node_keys *k, const struct phx_address *here, int secure)
 {
-    struct phx_address here = { .family = 0 };
-
-    if (k->count > 0 || k->insecure || (secure && k->has_files)
-        || k->ops.local(k->ops.ctx, handle, &here) != 0 || here.family == 0)
-        return 0;
-    return phx__addr_is_local(&here) ? 0 : PHX_EINSECURE;
+    return k->count > 0 || k->insecure || (secure && k->has_files) || here->family == 0
+           || phx__addr_is_local(here);
 }
 
 PHX__COLD int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)
@@ -20761,61 +20723,6 @@ int64_t phx__node_keys_may_log(struct phx__node_keys *k, const struct phx__node_
         && phx__ratelimit_take(&k->lines, PHX__RATELIMIT_ALL, &keys_lines, now) < 0)
         return -1;
     return before;
-}
-
-/* ======== src/node/samehost.c ======== */
-/* samehost.c - links with processes of this host: the second listener, and when TCP is the way after all. */
-#ifdef PHX_LINES
-#line 1 "src/node/samehost.c"
-#endif
-/* os/samehost.c knows how two processes of one host find each other beside TCP. With cfg.same_host each TCP
- * listener has a companion for them, and each dial of a TCP address looks for one first. The result is an
- * ordinary link: the same hello, the same key, TLS if the address asks for it. Three things differ:
- *
- *  - A listener works without its companion, which is opened again for as long as the reason may pass.
- *  - Its socket has no address to learn from. But the hello tells the acceptor which address of this host was
- *    dialled, and the acceptor checks that it is its own.
- *  - The wrong process may answer: a firewall that redirects the port is not asked. If a link fails for such
- *    a reason, its attempt goes on by TCP in the same step. */
-/* include "node/samehost.h" */
-
-#define SAMEHOST_AGAIN (500 * PHX__MS) /* then a companion without descriptor or memory is tried again */
-
-/* Only a step can log: what fails outside one is tried again in the next. */
-PHX__COLD int phx__node_samehost_tried(struct phx__node_samehost *s, uint32_t listener, int err, int can_log,
-                             uint64_t now, uint64_t *again)
-{
-    uint32_t bit = 1u << listener;
-    int failed = err != 0 && err != PHX_ENOTSUP, log = failed && can_log && (s->told & bit) == 0;
-
-    *again = UINT64_MAX;
-    s->told |= log ? bit : 0;
-    if (failed && !can_log)
-        *again = now;
-    else if (err == PHX_EMFILE || err == PHX_ENOMEM)
-        *again = now + SAMEHOST_AGAIN;
-    else
-        s->wanted &= ~bit;
-    return log;
-}
-
-/* Errors that only an authenticated node reports would be the same by TCP. Silence and a lost connection are
- * not: who has the name may not have the port. Every host has somebody else at its loopback addresses, so
- * another node is no surprise there. */
-PHX__COLD int phx__node_samehost_is_doubtful(const struct phx_address *to, int reason)
-{
-    switch (reason) {
-    case PHX_EPROTO: /* not even a node */
-    case PHX_ERESET:
-    case PHX_ETIMEDOUT:
-    case PHX_ETLS:
-    case PHX_EVERSION:
-    case PHX_ECLUSTER:
-    case PHX_EKEY: return 1;
-    case PHX_EPEER:
-    case PHX_ESELF: return !phx__addr_is_local(to);
-    default: return 0;
-    }
 }
 
 /* ======== src/node/addr.c ======== */
@@ -22164,6 +22071,23 @@ PHX__COLD uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address
     return card.address_count;
 }
 
+/* With the version: what a card says may be what it said two versions ago. */
+PHX__COLD uint32_t phx__node_card_mark(const struct phx__dest *d)
+{
+    struct phx__sha sha;
+    uint8_t out[32];
+    const uint8_t version[4] = { (uint8_t)(d->card_version >> 24), (uint8_t)(d->card_version >> 16),
+                                 (uint8_t)(d->card_version >> 8), (uint8_t)d->card_version };
+
+    if (d->card == NULL)
+        return 0;
+    phx__sha_init(&sha);
+    phx__sha_add(&sha, version, sizeof version);
+    phx__sha_add(&sha, d->card->at, d->card->size);
+    phx__sha_end(&sha, out);
+    return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
+}
+
 /* ======== src/node/dead.c ======== */
 /* dead.c - nodes that failed or left: what is kept of them, and when they are forgotten. */
 #ifdef PHX_LINES
@@ -23105,7 +23029,12 @@ PHX__COLD void phx__node_door_charge(phx *p, uint64_t us)
  *    ends: the acceptor of the winner (it has seen the PROOF), or the dialer once a frame has come.
  *  - A HELLO from a node that had dialled the link we have with it means that it has lost that link: the old
  *    one is closed. If we had dialled it, we refuse: should it be dead, heartbeats find out.
- *  - A higher incarnation replaces everything of a lower one. */
+ *  - A higher incarnation replaces everything of a lower one.
+ *
+ * os/samehost.c knows how two processes of one host find each other beside TCP. With cfg.same_host each TCP
+ * listener has a companion for them, and each dial of a TCP address looks for one first. The result is an
+ * ordinary link. Its socket has no address to learn from, but the hello says which one was dialled. The wrong
+ * process may answer, as a firewall that redirects the port is not asked: then the attempt goes on by TCP. */
 /* include "node/links.h" */
 
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
@@ -23296,6 +23225,25 @@ PHX__COLD static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect,
     return 0;
 }
 
+/* A dialled link within this host has ended so: may TCP lead to another node? Errors that only an
+ * authenticated node reports would be the same by TCP. Silence and a lost connection are not: who has the
+ * name may not have the port. At loopback another node is no surprise: each host has somebody there. */
+PHX__COLD static int links_is_doubtful(const struct phx_address *to, int reason)
+{
+    switch (reason) {
+    case PHX_EPROTO: /* not even a node */
+    case PHX_ERESET:
+    case PHX_ETIMEDOUT:
+    case PHX_ETLS:
+    case PHX_EVERSION:
+    case PHX_ECLUSTER:
+    case PHX_EKEY: return 1;
+    case PHX_EPEER:
+    case PHX_ESELF: return !phx__addr_is_local(to);
+    default: return 0;
+    }
+}
+
 PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -23316,7 +23264,7 @@ PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, in
         links_down(p, l, reason);
     if (l->attempt != PHX__NONE) {
         p->stats.dials_failed++;
-        if (l->same_host && phx__node_samehost_is_doubtful(&l->address, reason)
+        if (l->same_host && links_is_doubtful(&l->address, reason)
             && links_defer_dial(p, l->attempt, l->expect, &l->address) == 0)
             p->step.more = 1; /* within the host answered the wrong one: TCP, in this step or the next */
         else
@@ -23477,21 +23425,31 @@ PHX__COLD static int links_open_listener(phx *p, uint32_t slot, int handle)
     return 0;
 }
 
-/* Opens the companion of a listener for processes of this host, if it is wanted. */
+/* May the log tell of a dial or a companion that failed so? */
+PHX__COLD static int links_may_log(phx *p, const struct phx_address *at, int err)
+{
+    const struct phx__node_keys_end end = { .peer = at, .dialer = 1 };
+
+    return phx__node_keys_may_log(&p->keys, &end, err, p->now) >= 0;
+}
+
+/* Opens the companion of a listener for processes of this host, if it is wanted; later if it may be then. */
 PHX__COLD static void links_open_companion(phx *p, int listener)
 {
     uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
-    uint64_t again;
-    int handle = -1, err;
+    struct phx__listener *at = &p->listeners.at[slot];
+    int handle, err;
 
-    if (!(p->samehost.wanted >> listener & 1))
+    if (!at->wanted)
         return;
-    if ((err = phx__node_record_near(p, 1, &p->listeners.at[slot].address, &handle)) == 0)
+    if ((err = phx__node_record_near(p, 1, &at->address, &handle)) == 0)
         err = links_open_listener(p, slot, handle);
-    if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
-        phx__node_log(p, PHX_LOG_WARN, "listener %a: processes of this host must use TCP: %s",
-                      &p->listeners.at[slot].address, phx_strerror(err));
-    links_look_again(p, again);
+    at->wanted = err == PHX_EMFILE || err == PHX_ENOMEM;
+    if (at->wanted)
+        links_look_again(p, p->now + LINKS_PAUSE);
+    if (err != 0 && err != PHX_ENOTSUP && links_may_log(p, &at->address, err))
+        phx__node_log(p, PHX_LOG_WARN, "listener %a: processes of this host must use TCP: %s", &at->address,
+                      phx_strerror(err));
 }
 
 PHX__COLD void phx__node_links_retry_listeners(phx *p)
@@ -23518,7 +23476,7 @@ PHX__COLD int phx__node_links_listen(phx *p, struct phx_address *a)
     a->tls = (unsigned char)tls; /* listen() does not keep it */
     at->address = companion->address = *a;
     companion->handle = -1;
-    p->samehost.wanted |= (p->cfg.same_host != 0 ? 1u : 0) << p->listeners.count;
+    companion->wanted = p->cfg.same_host != 0;
     links_open_companion(p, p->listeners.count++);
     p->dial.listening = 1;
     if (!phx__addr_is_any(a))
@@ -23610,9 +23568,7 @@ PHX__COLD static int links_open_stream(phx *p, int handle, const struct phx__def
 /* A dial that has failed before there was a connection, or the way to one. */
 PHX__COLD static void links_not_dialled(phx *p, const struct phx_address *to, int err)
 {
-    const struct phx__node_keys_end end = { .peer = to, .dialer = 1 };
-
-    if (phx__node_keys_may_log(&p->keys, &end, err, p->now) >= 0)
+    if (links_may_log(p, to, err))
         phx__node_log(p, PHX_LOG_INFO, "link ? %a: not dialled, %s", to, phx_strerror(err));
 }
 
@@ -23762,24 +23718,6 @@ PHX__COLD static int links_judge(phx *p, struct phx__link *l)
     return 0;
 }
 
-/* By which the owner of a card knows whether the one that we have is its own. 0: none. With the version: what
- * a card says may be what it said two versions ago. */
-PHX__COLD static uint32_t links_card_mark(const struct phx__dest *d)
-{
-    struct phx__sha sha;
-    uint8_t out[32];
-    const uint8_t version[4] = { (uint8_t)(d->card_version >> 24), (uint8_t)(d->card_version >> 16),
-                                 (uint8_t)(d->card_version >> 8), (uint8_t)d->card_version };
-
-    if (d->card == NULL)
-        return 0;
-    phx__sha_init(&sha);
-    phx__sha_add(&sha, version, sizeof version);
-    phx__sha_add(&sha, d->card->at, d->card->size);
-    phx__sha_end(&sha, out);
-    return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
-}
-
 PHX__COLD static void links_introduce(phx *p, const struct phx__link *l, struct phx__standing *out)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
@@ -23788,7 +23726,7 @@ PHX__COLD static void links_introduce(phx *p, const struct phx__link *l, struct 
 
     out->seq = self->seq;
     out->card_version = self->card_version;
-    out->have = d != NULL && d->incarnation == l->incarnation ? links_card_mark(d) : 0;
+    out->have = d != NULL && d->incarnation == l->incarnation ? phx__node_card_mark(d) : 0;
 }
 
 /* The link that loses. If we accepted the winner, we saw its proof: it is up on both ends. If we dialled it,
@@ -23805,7 +23743,7 @@ PHX__COLD static void links_replace(phx *p, struct phx__link *old, int winner_is
 PHX__COLD static int links_route_up(phx *p, const struct phx__link *l)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
-    uint32_t has = l->heard.have != 0 && l->heard.have == links_card_mark(self) ? self->card_version : 0;
+    uint32_t has = l->heard.have != 0 && l->heard.have == phx__node_card_mark(self) ? self->card_version : 0;
     struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has,
                                   (l->heard.features & l->said.features & PHX__FEATURE_RTT) != 0 };
 
@@ -24434,7 +24372,6 @@ static void wiring_traced(phx *p, const struct phx_trace *t)
 /* Links and TLS use the keys where they are. */
 PHX__COLD static void wiring_show_keys(phx *p, const struct phx_key *keys, uint32_t count)
 {
-    PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
     memset(p->set.begun, 0, sizeof p->set.begun);
     p->set.keys = keys;
     p->set.key_count = count;
@@ -24454,15 +24391,10 @@ PHX__COLD static int wiring_open_tls(phx *p, int files)
     return err;
 }
 
-static int wiring_local(phx *p, int handle, struct phx_address *out)
-{
-    return phx__node_os(p)->local(p->os.world, handle, out);
-}
-
 /* The configuration's strings about keys are the host's own, and are not needed after this. */
 PHX__COLD static int wiring_open_keys(phx *p)
 {
-    struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_random };
+    struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_random };
     struct phx_key key = { p->cfg.key, p->cfg.key_size };
     int err = phx__node_keys_init(&p->keys, &p->mem, p->cfg.insecure, p->cfg.tls,
                                    phx__rnd_next(&p->rnd), &ops);
@@ -25908,6 +25840,7 @@ PHX__COLD int phx_join(phx *p, const char *address)
 
 PHX__COLD int phx_adopt(phx *p, int fd, int dialer)
 {
+    struct phx_address here = { .family = 0 };
     int err;
 
     if (p == NULL || fd < 0)
@@ -25919,8 +25852,10 @@ PHX__COLD int phx_adopt(phx *p, int fd, int dialer)
     err = dialer < 0 || dialer > (1 | PHX_ADOPT_TLS) ? PHX_EINVAL : p->leave.closing ? PHX_ECLOSED : 0;
     if (err == 0 && phx__os_wake_handle(&p->own.world) >= 0 && p->os.finish(p->os.world, fd) == PHX_EAGAIN)
         err = PHX_EINVAL; /* not connected */
-    if (err != 0 || (err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS)) != 0
-        || ((dialer & PHX_ADOPT_TLS) && (err = phx__node_keys_tls(&p->keys)) != 0)
+    if (err == 0 && phx__node_os(p)->local(p->os.world, fd, &here) == 0
+        && !phx__node_keys_may_adopt(&p->keys, &here, dialer & PHX_ADOPT_TLS))
+        err = PHX_EINSECURE;
+    if (err != 0 || ((dialer & PHX_ADOPT_TLS) && (err = phx__node_keys_tls(&p->keys)) != 0)
         || (err = (int)phx__node_record_note(p, PHX__NOTE_FIT, phx__os_adopt(&p->own.world, fd), NULL, 0))) {
         phx__node_os(p)->close(p->os.world, fd);
         return err;

@@ -18,7 +18,7 @@ cd "$(dirname "$0")/.." || exit 1
 brains='t_buf t_map t_timer t_sha t_id t_wire t_spec t_link t_route t_names_rules t_names_random
     t_names_index t_lost t_detect_link t_detect_state t_dial_rounds t_dial_bounds t_dial_targets t_dial_start
     t_handover_brain t_trace_brain t_suspect_brain t_keys_brain t_addr_brain
-    t_samehost_brain t_door_brain t_frames t_dead_brain'
+    t_door_brain t_frames t_dead_brain'
 others='t_route_paper t_route_mesh t_crowd t_door t_mem t_torture t_keys t_failures t_endings t_cost t_hand
     t_node t_interface t_os t_hostile t_liar t_log t_patience t_silence t_slow t_trace t_path t_ph'
 # minutes under an emulator

@@ -75,6 +75,9 @@
  * split at PHX__FRAGMENT too. */
 #define PHX__FRAME_MAX (PHX__FRAGMENT + 256u)
 
+/* Keys that are accepted at once, while one takes the place of the other. */
+#define PHX__KEYS 2u
+
 /* Hops are a byte on the wire; 255 says unreachable. */
 #define PHX__UNREACHABLE 255u
 

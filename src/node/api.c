@@ -302,6 +302,7 @@ PHX__COLD int phx_join(phx *p, const char *address)
 
 PHX__COLD int phx_adopt(phx *p, int fd, int dialer)
 {
+    struct phx_address here = { .family = 0 };
     int err;
 
     if (p == NULL || fd < 0)
@@ -313,8 +314,10 @@ PHX__COLD int phx_adopt(phx *p, int fd, int dialer)
     err = dialer < 0 || dialer > (1 | PHX_ADOPT_TLS) ? PHX_EINVAL : p->leave.closing ? PHX_ECLOSED : 0;
     if (err == 0 && phx__os_wake_handle(&p->own.world) >= 0 && p->os.finish(p->os.world, fd) == PHX_EAGAIN)
         err = PHX_EINVAL; /* not connected */
-    if (err != 0 || (err = phx__node_keys_may_adopt(&p->keys, fd, dialer & PHX_ADOPT_TLS)) != 0
-        || ((dialer & PHX_ADOPT_TLS) && (err = phx__node_keys_tls(&p->keys)) != 0)
+    if (err == 0 && phx__node_os(p)->local(p->os.world, fd, &here) == 0
+        && !phx__node_keys_may_adopt(&p->keys, &here, dialer & PHX_ADOPT_TLS))
+        err = PHX_EINSECURE;
+    if (err != 0 || ((dialer & PHX_ADOPT_TLS) && (err = phx__node_keys_tls(&p->keys)) != 0)
         || (err = (int)phx__node_record_note(p, PHX__NOTE_FIT, phx__os_adopt(&p->own.world, fd), NULL, 0))) {
         phx__node_os(p)->close(p->os.world, fd);
         return err;

@@ -345,3 +345,20 @@ PHX__COLD uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address
     memcpy(out, card.address, card.address_count * sizeof *out);
     return card.address_count;
 }
+
+/* With the version: what a card says may be what it said two versions ago. */
+PHX__COLD uint32_t phx__node_card_mark(const struct phx__dest *d)
+{
+    struct phx__sha sha;
+    uint8_t out[32];
+    const uint8_t version[4] = { (uint8_t)(d->card_version >> 24), (uint8_t)(d->card_version >> 16),
+                                 (uint8_t)(d->card_version >> 8), (uint8_t)d->card_version };
+
+    if (d->card == NULL)
+        return 0;
+    phx__sha_init(&sha);
+    phx__sha_add(&sha, version, sizeof version);
+    phx__sha_add(&sha, d->card->at, d->card->size);
+    phx__sha_end(&sha, out);
+    return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
+}

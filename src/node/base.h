@@ -58,5 +58,7 @@ PHX_PRIVATE void phx__node_dead_due(phx *p);
 PHX_PRIVATE int phx__node_card(const phx *p, uint32_t node, struct phx__card *out); /* 1, or 0: none */
 /* The addresses in it, at most PHX__CARD_ADDRESSES of them: how many. */
 PHX_PRIVATE uint32_t phx__node_addresses(phx *p, uint32_t node, struct phx_address *out);
+/* By which the owner of a card knows whether the one that we have is its own. 0: none. */
+PHX_PRIVATE uint32_t phx__node_card_mark(const struct phx__dest *d);
 
 #endif

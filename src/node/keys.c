@@ -58,8 +58,8 @@ PHX__COLD static int keys_copy(struct phx__node_keys *k, const struct phx_key *f
 
 PHX__COLD int phx__node_keys_set(struct phx__node_keys *k, const struct phx_key *keys, uint32_t count)
 {
-    struct phx_key fresh[PHX__NODE_KEYS];
-    int err = count <= PHX__NODE_KEYS ? 0 : PHX_EINVAL;
+    struct phx_key fresh[PHX__KEYS];
+    int err = count <= PHX__KEYS ? 0 : PHX_EINVAL;
 
     for (uint32_t i = 0; err == 0 && i < count; i++)
         if ((err = keys_copy(k, &keys[i], &fresh[i])) != 0)
@@ -105,14 +105,10 @@ PHX__COLD int phx__node_keys_open_tls(struct phx__node_keys *k, int files)
 }
 
 /* The host answers for its own streams, unless one is visibly a plain connection with another machine. */
-PHX__COLD int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure)
+int phx__node_keys_may_adopt(const struct phx__node_keys *k, const struct phx_address *here, int secure)
 {
-    struct phx_address here = { .family = 0 };
-
-    if (k->count > 0 || k->insecure || (secure && k->has_files)
-        || k->ops.local(k->ops.ctx, handle, &here) != 0 || here.family == 0)
-        return 0;
-    return phx__addr_is_local(&here) ? 0 : PHX_EINSECURE;
+    return k->count > 0 || k->insecure || (secure && k->has_files) || here->family == 0
+           || phx__addr_is_local(here);
 }
 
 PHX__COLD int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size)

@@ -3,19 +3,17 @@
 #define PHX_NODE_KEYS_H
 #include "base/ratelimit.h"
 
-#define PHX__NODE_KEYS 2u
 struct phx__node_keys_ops {
     phx *ctx;
     /* These are the keys, and stay where they are, until the next call. The others return 0 or why not. */
     void (*changed)(phx *ctx, const struct phx_key *keys, uint32_t count);
     int (*open_tls)(phx *ctx, int files); /* with the host's certificate files, or without */
-    int (*local)(phx *ctx, int handle, struct phx_address *out); /* our end of a stream */
     int (*random)(phx *ctx, void *out, size_t size);
 };
 struct phx__node_keys {
     struct phx__mem *mem;
     struct phx__node_keys_ops ops;
-    struct phx_key at[PHX__NODE_KEYS]; /* the first is used, all are accepted */
+    struct phx_key at[PHX__KEYS]; /* the first is used, all are accepted */
     uint32_t count;                    /* 0: the empty key */
     int insecure, tls;           /* as in struct phx_config */
     int has_tls, has_files;      /* TLS is ready; with files */
@@ -44,8 +42,9 @@ PHX_PRIVATE int phx__node_keys_tls(struct phx__node_keys *k);
 PHX_PRIVATE int phx__node_keys_wants_tls(const struct phx__node_keys *k, const struct phx_address *a);
 /* May this node speak there? */
 PHX_PRIVATE int phx__node_keys_is_secure(const struct phx__node_keys *k, const struct phx_address *a);
-/* May it take this stream of the host's, spoken over TLS or not? 0 or PHX_EINSECURE. */
-PHX_PRIVATE int phx__node_keys_may_adopt(struct phx__node_keys *k, int handle, int secure);
+/* May it take a stream of the host's, spoken over TLS or not, with our end `here` (family 0: not known)? */
+PHX_PRIVATE int phx__node_keys_may_adopt(const struct phx__node_keys *k, const struct phx_address *here,
+                                         int secure);
 /* At most sizeof pool bytes: 0 or why not. */
 PHX_PRIVATE int phx__node_keys_random(struct phx__node_keys *k, void *out, size_t size);
 /* May this end be logged? The number of those like it that were not logged before, or -1: no. */

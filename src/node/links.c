@@ -9,7 +9,12 @@
  *    ends: the acceptor of the winner (it has seen the PROOF), or the dialer once a frame has come.
  *  - A HELLO from a node that had dialled the link we have with it means that it has lost that link: the old
  *    one is closed. If we had dialled it, we refuse: should it be dead, heartbeats find out.
- *  - A higher incarnation replaces everything of a lower one. */
+ *  - A higher incarnation replaces everything of a lower one.
+ *
+ * os/samehost.c knows how two processes of one host find each other beside TCP. With cfg.same_host each TCP
+ * listener has a companion for them, and each dial of a TCP address looks for one first. The result is an
+ * ordinary link. Its socket has no address to learn from, but the hello says which one was dialled. The wrong
+ * process may answer, as a firewall that redirects the port is not asked: then the attempt goes on by TCP. */
 #include "node/links.h"
 
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
@@ -200,6 +205,25 @@ PHX__COLD static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect,
     return 0;
 }
 
+/* A dialled link within this host has ended so: may TCP lead to another node? Errors that only an
+ * authenticated node reports would be the same by TCP. Silence and a lost connection are not: who has the
+ * name may not have the port. At loopback another node is no surprise: each host has somebody there. */
+PHX__COLD static int links_is_doubtful(const struct phx_address *to, int reason)
+{
+    switch (reason) {
+    case PHX_EPROTO: /* not even a node */
+    case PHX_ERESET:
+    case PHX_ETIMEDOUT:
+    case PHX_ETLS:
+    case PHX_EVERSION:
+    case PHX_ECLUSTER:
+    case PHX_EKEY: return 1;
+    case PHX_EPEER:
+    case PHX_ESELF: return !phx__addr_is_local(to);
+    default: return 0;
+    }
+}
+
 PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -220,7 +244,7 @@ PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, in
         links_down(p, l, reason);
     if (l->attempt != PHX__NONE) {
         p->stats.dials_failed++;
-        if (l->same_host && phx__node_samehost_is_doubtful(&l->address, reason)
+        if (l->same_host && links_is_doubtful(&l->address, reason)
             && links_defer_dial(p, l->attempt, l->expect, &l->address) == 0)
             p->step.more = 1; /* within the host answered the wrong one: TCP, in this step or the next */
         else
@@ -381,21 +405,31 @@ PHX__COLD static int links_open_listener(phx *p, uint32_t slot, int handle)
     return 0;
 }
 
-/* Opens the companion of a listener for processes of this host, if it is wanted. */
+/* May the log tell of a dial or a companion that failed so? */
+PHX__COLD static int links_may_log(phx *p, const struct phx_address *at, int err)
+{
+    const struct phx__node_keys_end end = { .peer = at, .dialer = 1 };
+
+    return phx__node_keys_may_log(&p->keys, &end, err, p->now) >= 0;
+}
+
+/* Opens the companion of a listener for processes of this host, if it is wanted; later if it may be then. */
 PHX__COLD static void links_open_companion(phx *p, int listener)
 {
     uint32_t slot = PHX__LISTENERS + (uint32_t)listener;
-    uint64_t again;
-    int handle = -1, err;
+    struct phx__listener *at = &p->listeners.at[slot];
+    int handle, err;
 
-    if (!(p->samehost.wanted >> listener & 1))
+    if (!at->wanted)
         return;
-    if ((err = phx__node_record_near(p, 1, &p->listeners.at[slot].address, &handle)) == 0)
+    if ((err = phx__node_record_near(p, 1, &at->address, &handle)) == 0)
         err = links_open_listener(p, slot, handle);
-    if (phx__node_samehost_tried(&p->samehost, (uint32_t)listener, err, p->step.active, p->now, &again))
-        phx__node_log(p, PHX_LOG_WARN, "listener %a: processes of this host must use TCP: %s",
-                      &p->listeners.at[slot].address, phx_strerror(err));
-    links_look_again(p, again);
+    at->wanted = err == PHX_EMFILE || err == PHX_ENOMEM;
+    if (at->wanted)
+        links_look_again(p, p->now + LINKS_PAUSE);
+    if (err != 0 && err != PHX_ENOTSUP && links_may_log(p, &at->address, err))
+        phx__node_log(p, PHX_LOG_WARN, "listener %a: processes of this host must use TCP: %s", &at->address,
+                      phx_strerror(err));
 }
 
 PHX__COLD void phx__node_links_retry_listeners(phx *p)
@@ -422,7 +456,7 @@ PHX__COLD int phx__node_links_listen(phx *p, struct phx_address *a)
     a->tls = (unsigned char)tls; /* listen() does not keep it */
     at->address = companion->address = *a;
     companion->handle = -1;
-    p->samehost.wanted |= (p->cfg.same_host != 0 ? 1u : 0) << p->listeners.count;
+    companion->wanted = p->cfg.same_host != 0;
     links_open_companion(p, p->listeners.count++);
     p->dial.listening = 1;
     if (!phx__addr_is_any(a))
@@ -514,9 +548,7 @@ PHX__COLD static int links_open_stream(phx *p, int handle, const struct phx__def
 /* A dial that has failed before there was a connection, or the way to one. */
 PHX__COLD static void links_not_dialled(phx *p, const struct phx_address *to, int err)
 {
-    const struct phx__node_keys_end end = { .peer = to, .dialer = 1 };
-
-    if (phx__node_keys_may_log(&p->keys, &end, err, p->now) >= 0)
+    if (links_may_log(p, to, err))
         phx__node_log(p, PHX_LOG_INFO, "link ? %a: not dialled, %s", to, phx_strerror(err));
 }
 
@@ -666,24 +698,6 @@ PHX__COLD static int links_judge(phx *p, struct phx__link *l)
     return 0;
 }
 
-/* By which the owner of a card knows whether the one that we have is its own. 0: none. With the version: what
- * a card says may be what it said two versions ago. */
-PHX__COLD static uint32_t links_card_mark(const struct phx__dest *d)
-{
-    struct phx__sha sha;
-    uint8_t out[32];
-    const uint8_t version[4] = { (uint8_t)(d->card_version >> 24), (uint8_t)(d->card_version >> 16),
-                                 (uint8_t)(d->card_version >> 8), (uint8_t)d->card_version };
-
-    if (d->card == NULL)
-        return 0;
-    phx__sha_init(&sha);
-    phx__sha_add(&sha, version, sizeof version);
-    phx__sha_add(&sha, d->card->at, d->card->size);
-    phx__sha_end(&sha, out);
-    return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
-}
-
 PHX__COLD static void links_introduce(phx *p, const struct phx__link *l, struct phx__standing *out)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
@@ -692,7 +706,7 @@ PHX__COLD static void links_introduce(phx *p, const struct phx__link *l, struct 
 
     out->seq = self->seq;
     out->card_version = self->card_version;
-    out->have = d != NULL && d->incarnation == l->incarnation ? links_card_mark(d) : 0;
+    out->have = d != NULL && d->incarnation == l->incarnation ? phx__node_card_mark(d) : 0;
 }
 
 /* The link that loses. If we accepted the winner, we saw its proof: it is up on both ends. If we dialled it,
@@ -709,7 +723,7 @@ PHX__COLD static void links_replace(phx *p, struct phx__link *old, int winner_is
 PHX__COLD static int links_route_up(phx *p, const struct phx__link *l)
 {
     const struct phx__dest *self = phx__route_dest(&p->route, PHX__SELF);
-    uint32_t has = l->heard.have != 0 && l->heard.have == links_card_mark(self) ? self->card_version : 0;
+    uint32_t has = l->heard.have != 0 && l->heard.have == phx__node_card_mark(self) ? self->card_version : 0;
     struct phx__route_hello h = { l->incarnation, l->heard.seq, l->heard.card_version, l->said.seq, has,
                                   (l->heard.features & l->said.features & PHX__FEATURE_RTT) != 0 };
 

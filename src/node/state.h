@@ -9,7 +9,6 @@
 #include "node/addr.h"
 #include "node/handover.h"
 #include "node/keys.h"
-#include "node/samehost.h"
 #include "node/suspect.h"
 #include "node/trace.h"
 #include "os/os.h"
@@ -23,6 +22,7 @@
 struct phx__listener {
     int handle;
     uint8_t paused; /* not watched: no descriptors, or too many links that are not authenticated */
+    uint8_t wanted; /* a companion that is to be opened */
     struct phx_address address;
 };
 
@@ -163,7 +163,6 @@ struct phx {
     struct phx__post post;
     struct phx__node_keys keys;
     struct phx__node_addr addr;
-    struct phx__node_samehost samehost;
     struct phx__node_handover handover;
     struct phx__node_suspect suspect;
     struct phx__node_trace trace;

@@ -347,7 +347,6 @@ static void wiring_traced(phx *p, const struct phx_trace *t)
 /* Links and TLS use the keys where they are. */
 PHX__COLD static void wiring_show_keys(phx *p, const struct phx_key *keys, uint32_t count)
 {
-    PHX_ASSERT(count <= PHX__LINK_KEYS && count <= PHX__TLS_KEYS);
     memset(p->set.begun, 0, sizeof p->set.begun);
     p->set.keys = keys;
     p->set.key_count = count;
@@ -367,15 +366,10 @@ PHX__COLD static int wiring_open_tls(phx *p, int files)
     return err;
 }
 
-static int wiring_local(phx *p, int handle, struct phx_address *out)
-{
-    return phx__node_os(p)->local(p->os.world, handle, out);
-}
-
 /* The configuration's strings about keys are the host's own, and are not needed after this. */
 PHX__COLD static int wiring_open_keys(phx *p)
 {
-    struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_local, wiring_random };
+    struct phx__node_keys_ops ops = { p, wiring_show_keys, wiring_open_tls, wiring_random };
     struct phx_key key = { p->cfg.key, p->cfg.key_size };
     int err = phx__node_keys_init(&p->keys, &p->mem, p->cfg.insecure, p->cfg.tls,
                                    phx__rnd_next(&p->rnd), &ops);

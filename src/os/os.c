@@ -217,12 +217,12 @@ int phx__os_socket(int family)
 #endif
 }
 
-int phx__os_give(int fd, int err, int *handle)
+int phx__os_give(void *world, int fd, int err, int *handle)
 {
     if (err != 0)
         close(fd);
     else
-        *handle = fd;
+        *handle = ((struct os_world *)world)->fresh = fd;
     return err;
 }
 
@@ -431,7 +431,7 @@ PHX__COLD static int os_listen(void *world, struct phx_address *at, int *handle)
         os_close(w, fd); /* removes the path too */
         return err;
     }
-    *handle = fd;
+    *handle = w->fresh = fd;
     return 0;
 }
 
@@ -469,7 +469,6 @@ PHX__COLD static int os_accept(void *world, int listener, int *handle, struct ph
     union os_sockaddr a;
     socklen_t size;
     int fd, tries;
-    (void)world;
     for (tries = 0; tries < OS_ACCEPT_TRIES; tries++) {
         size = sizeof a;
         memset(&a, 0, sizeof a);
@@ -480,8 +479,7 @@ PHX__COLD static int os_accept(void *world, int listener, int *handle, struct ph
         phx__os_tune(fd, a.any.sa_family);
         if (os_unpack(&a, size, from) != 0)
             memset(from, 0, sizeof *from);
-        *handle = fd;
-        return 0;
+        return phx__os_give(world, fd, 0, handle);
     }
     return PHX_EAGAIN;
 }
@@ -493,7 +491,6 @@ PHX__COLD static int os_dial(void *world, const struct phx_address *to, int *han
     union os_sockaddr a;
     socklen_t size;
     int fd, err = phx__os_pack(to, &a, &size);
-    (void)world;
     if (err != 0)
         return err;
     if ((fd = phx__os_socket(a.any.sa_family)) < 0)
@@ -503,7 +500,7 @@ PHX__COLD static int os_dial(void *world, const struct phx_address *to, int *han
      * listener, for which Linux does not wait: the caller tries again later. */
     if (connect(fd, &a.any, size) != 0 && errno != EINPROGRESS && errno != EINTR)
         err = errno == ENOENT ? PHX_EREFUSED : phx__os_poll_error(errno); /* nobody there, not even a path */
-    return phx__os_give(fd, err, handle);
+    return phx__os_give(world, fd, err, handle);
 }
 
 PHX__COLD static int os_finish(void *world, int handle)
@@ -772,7 +769,7 @@ PHX__COLD int phx__os_init(struct phx_os *os, struct phx__mem *mem)
     if (w == NULL)
         return PHX_ENOMEM;
     w->mem = mem;
-    w->wake_read = w->wake_write = w->queue = -1;
+    w->wake_read = w->wake_write = w->queue = w->fresh = -1;
     if ((err = os_wake_open(w)) != 0 || (err = phx__os_poll_open(w)) != 0
         || (err = phx__os_poll_watch(w, w->wake_read, PHX_READ)) != 0) {
         os_free(w);

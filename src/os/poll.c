@@ -85,21 +85,24 @@ int phx__os_poll_open(struct os_world *w)
     return w->queue < 0 ? phx__os_poll_error(errno) : 0;
 }
 
-/* Changing what is not watched is an error, so that a handle costs one call more once: which ones are watched
- * the kernel knows best, as a number may have got another owner in the host's hands. */
+/* Which handles are watched the kernel knows best, as a number may have got another owner in the host's
+ * hands: changing what is not watched is an error. Only of the fresh one it is known. */
 int phx__os_poll_watch(void *world, int handle, int events)
 {
     struct os_world *w = (struct os_world *)world;
     struct epoll_event e = { .data = { .fd = handle } };
+    int fresh = handle == w->fresh;
+    w->fresh = fresh ? -1 : w->fresh;
     e.events = (events & PHX_READ ? (uint32_t)EPOLLIN : 0) | (events & PHX_WRITE ? (uint32_t)EPOLLOUT : 0);
     if (events == 0) {
         /* Deleting is not the same as no events: errors are reported as long as it is registered. */
-        if (epoll_ctl(w->queue, EPOLL_CTL_DEL, handle, &e) == 0 || errno == ENOENT)
+        if (fresh || epoll_ctl(w->queue, EPOLL_CTL_DEL, handle, &e) == 0 || errno == ENOENT)
             return 0;
         return phx__os_poll_error(errno);
     }
-    if (epoll_ctl(w->queue, EPOLL_CTL_MOD, handle, &e) != 0
-        && (errno != ENOENT || epoll_ctl(w->queue, EPOLL_CTL_ADD, handle, &e) != 0))
+    if (!fresh && epoll_ctl(w->queue, EPOLL_CTL_MOD, handle, &e) == 0)
+        return 0;
+    if ((!fresh && errno != ENOENT) || epoll_ctl(w->queue, EPOLL_CTL_ADD, handle, &e) != 0)
         return errno == EPERM || errno == ELOOP ? PHX_EINVAL : phx__os_poll_error(errno); /* no stream */
     return 0;
 }

@@ -50,6 +50,7 @@ struct os_world {
     uint32_t start; /* where the next look begins, for fairness */
 #endif
     int queue; /* of epoll or kqueue */
+    int fresh; /* the handle that was made last, if it was never watched; or -1 */
 };
 
 union os_sockaddr {
@@ -62,11 +63,11 @@ union os_sockaddr {
 
 /* os.c: an address for the system, or PHX_EADDRESS or PHX_ENOTSUP; a stream socket that is non-blocking and
  * close-on-exec, or a negative error; options for a connection; closes fd for an error, and returns it, or
- * hands fd out. */
+ * hands fd out, which is fresh. */
 PHX_PRIVATE int phx__os_pack(const struct phx_address *at, union os_sockaddr *out, socklen_t *size);
 PHX_PRIVATE int phx__os_socket(int family);
 PHX_PRIVATE void phx__os_tune(int fd, int family);
-PHX_PRIVATE int phx__os_give(int fd, int err, int *handle);
+PHX_PRIVATE int phx__os_give(void *world, int fd, int err, int *handle);
 
 /* poll.c: errno as one of ours; the wake pipe is read empty; the queue of a world, whose close is fine if it
  * was not opened; watch and wait are those of struct phx_os. high: the same descriptor, or -1 and errno, or

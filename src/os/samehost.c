@@ -76,7 +76,7 @@ PHX__COLD int phx__os_samehost_listen(const struct phx_os *os, const struct phx_
     if ((fd = phx__os_socket(AF_UNIX)) < 0)
         return fd;
     err = bind(fd, (const struct sockaddr *)&name, size) != 0 || listen(fd, OS_BACKLOG) != 0;
-    return phx__os_give(fd, err ? phx__os_poll_error(errno) : 0, handle);
+    return phx__os_give(os->world, fd, err ? phx__os_poll_error(errno) : 0, handle);
 }
 
 /* Would a packet to this address come from it? */
@@ -140,7 +140,7 @@ PHX__COLD int phx__os_samehost_dial(const struct phx_os *os, const struct phx_ad
         err = os_samehost_connect(fd, to, 1);
     if (err == 0)
         phx__os_tune(fd, AF_UNIX);
-    return phx__os_give(fd, err, handle);
+    return phx__os_give(os->world, fd, err, handle);
 }
 
 #else

@@ -48,7 +48,7 @@
 struct phx__tls_set {
     struct phx__mem *mem;
     struct tls_pem *pem; /* NULL: by key */
-    struct tls_own own[PHX__TLS_KEYS];
+    struct tls_own own[PHX__KEYS];
     uint32_t own_count;
     br_x500_name issuer;
     uint8_t buffer[TLS_BUFFER];
@@ -223,7 +223,7 @@ void phx__tls_set_free(struct phx__tls_set *s)
 
 void phx__tls_keys(struct phx__tls_set *s, const char *cluster, const struct phx_key *keys, uint32_t count)
 {
-    PHX_ASSERT(count <= PHX__TLS_KEYS);
+    PHX_ASSERT(count <= PHX__KEYS);
     s->own_count = 0;
     while (s->own_count < count && s->pem == NULL) {
         phx__tls_cert_make(&s->own[s->own_count], cluster, &keys[s->own_count]);

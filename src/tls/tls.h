@@ -10,7 +10,6 @@ struct phx__tls_files { /* PEM, all three or none */
     const char *ca, *cert, *key;
 };
 
-#define PHX__TLS_KEYS 2u
 #define PHX__TLS_SEED 64u
 /* More plaintext than ciphertext that phx__tls_feed may give, because of what came before: all but a byte of
  * the largest record that fits the engine, which is larger than any of ours. */
@@ -25,7 +24,7 @@ PHX_PRIVATE int phx__tls_set_open(struct phx__tls_set **out, struct phx__mem *me
                                   const struct phx__tls_files *files);
 PHX_PRIVATE void phx__tls_set_free(struct phx__tls_set *s); /* no link may have one of it; NULL is fine */
 
-/* Makes a pair of keys and a certificate of each of up to PHX__TLS_KEYS cluster keys; with PEM files it does
+/* Makes a pair of keys and a certificate of each of up to PHX__KEYS cluster keys; with PEM files it does
  * nothing. Handshakes under way that began with one that is gone will fail. */
 PHX_PRIVATE void phx__tls_keys(struct phx__tls_set *s, const char *cluster,
                                const struct phx_key *keys, uint32_t count);

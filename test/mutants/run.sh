@@ -25,7 +25,7 @@ dir=build/mutants
 cc=${CC:-cc}
 seed=${SEED:-1}
 count=${COUNT:-100}
-only=${ONLY:-'/route/ /names/ /post/ /detect/ /dial/ /wire/ /base/ node/keys node/samehost node/addr
+only=${ONLY:-'/route/ /names/ /post/ /detect/ /dial/ /wire/ /base/ node/keys node/addr
     node/suspect node/handover node/trace'}
 stages=${STAGES:-room sane node sim}
 sane="$cc -O1 -fsanitize=address,undefined -fno-sanitize-recover=all"

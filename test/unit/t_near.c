@@ -490,6 +490,40 @@ static void test_addresses(void)
 }
 
 /* Somebody of the same user has the name and is no node: it must not cost the link. */
+/* Goal: a node of another cluster, or with another key, that has a companion's name keeps nobody out. */
+static void test_other_node(int other_key)
+{
+    static const struct phx_key key = { "sixteen bytes or more", 21 };
+    struct phx_address at;
+    struct phx_config c;
+    int squatter, fd = -1;
+
+    settings(&n[0], &c);
+    c.same_host = 0;
+    begin_as(&n[0], &c, LOOPBACK);
+    phx_listening(n[0].p, 0, &at);
+    squatter = raw_name(&at, 8);
+    fcntl(squatter, F_SETFL, O_NONBLOCK);
+    settings(&n[2], &c);
+    c.cluster = other_key ? c.cluster : "another";
+    begin_as(&n[2], &c, NULL);
+    check(!other_key || phx_set_keys(n[2].p, &key, 1) == 0, "a key");
+    begin(&n[1], NULL);
+    phx_join(n[1].p, n[0].at);
+    await((fd = accept(squatter, NULL, NULL)) >= 0, PATIENCE);
+    check(phx_adopt(n[2].p, fd, 0) == 0, "the other one takes it");
+    eventually(both_ways(&n[0], &n[1]) == 1, "another %s: TCP is dialled", other_key ? "key" : "cluster");
+    ok(stats(&n[1]).dials == 2, "as part of the first attempt");
+    close(squatter);
+    finish_all(n, 3);
+}
+
+static void test_other_nodes(void)
+{
+    test_other_node(0);
+    test_other_node(1);
+}
+
 static void test_wrong_one(void)
 {
     struct phx_address at;
@@ -708,6 +742,7 @@ static const struct test tests[] = {
     {"nodes", test_nodes},
     {"off", test_off},
     {"addresses", test_addresses},
+    {"other_nodes", test_other_nodes},
     {"wrong_one", test_wrong_one}, {"useless", test_useless},
     {"name_taken", test_name_taken},
     {"full", test_full},
