@@ -12898,8 +12898,8 @@ int phx__route_advert_changed(struct phx__route *r, uint32_t *node)
  * Starved is not dead. A host that is stopped again and again, or shares its processor with too many, speaks
  * when it gets its turn. So a node whose stalls were longer than half of interval_us announces twice the
  * longest of the last minute (`slow`), insurance_us at most, on all links, and counts as busy: it is asked
- * nothing, rumours about it are ignored, and it is no monitor. It speaks twice in that time, and sooner by the
- * longest stall, if its turns allow it. If it dies, each of its neighbours finds that alone, when what was
+ * nothing, rumours about it are ignored, and it is no monitor. It speaks twice in that time, by the longest
+ * stall sooner, if its turns allow it. If it dies, each of its neighbours finds that alone, when what was
  * announced is over.
  *
  * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
