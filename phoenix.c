@@ -2340,11 +2340,12 @@ PHX_PRIVATE int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *
 /* One more, of which there is room: its number, which is never PHX__NONE and not used again for long. */
 PHX_PRIVATE uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint64_t key,
                                          uint64_t now);
-PHX_PRIVATE void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number);
+/* The dial of the address with this key is over. */
+PHX_PRIVATE void phx__dial_slot_close(struct phx__dial_slots *s, uint64_t key);
 /* The slot with this number, or NULL if the dial is over. */
 PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number);
-/* Is this address being dialled? A look at all slots for each dial, nothing beside a dial. */
-PHX_PRIVATE int phx__dial_slot_is_busy(const struct phx__dial_slots *s, uint64_t key);
+/* The slot of this address if it is being dialled, or NULL. A look at all slots, nothing beside a dial. */
+PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_of(const struct phx__dial_slots *s, uint64_t key);
 /* The oldest of those without an answer, or NULL. */
 PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_silent(const struct phx__dial_slots *s);
 
@@ -2371,11 +2372,14 @@ enum phx__dial_addr_met {
 /* What is known of one address of a target. The address itself is in the card of its node, or with a hub. */
 struct phx__dial_addr {
     uint64_t key;      /* of the address */
-    uint64_t tried_at; /* when the last dial ended; 0: not tried */
-    uint32_t slot;     /* number of the dial under way, or PHX__NONE */
+    uint32_t tried_ms; /* when the last dial ended; 0: not tried. Milliseconds come round after 49 days */
     int16_t error;     /* how the last dial ended; 0: not tried or fine. PHX_ESELF: not tried for a while */
     uint8_t met;       /* enum phx__dial_addr_met */
+    uint8_t dialled;   /* a dial is under way: the slot with this key */
 };
+
+/* When its last dial ended, in microseconds; 0: it was not tried. */
+PHX_PRIVATE uint64_t phx__dial_addr_tried(const struct phx__dial_addr *at, uint64_t now);
 
 /* In the order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
 PHX_PRIVATE uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
@@ -2392,7 +2396,8 @@ PHX_PRIVATE int phx__dial_addr_is_same(const struct phx__ratelimit *l, const str
 PHX_PRIVATE unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
                                            uint64_t now);
 /* When the first of them may be tried. */
-PHX_PRIVATE uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest);
+PHX_PRIVATE uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
+                                          uint64_t now);
 
 /* ---- rate.c: how often a node dials the addresses that it was told by others */
 
@@ -2458,16 +2463,18 @@ struct phx__dial_target { /* a hub, or a node that may be dialled */
     struct phx__dial_addr *at;
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
-    uint8_t hub, round, verdict;
-    uint8_t fresh;                 /* not dialled yet; 2: and has not given way to a dial of the node */
-    uint32_t ticket;               /* 0; or it is due and waits for its turn, lower ones first */
-    uint32_t node;                 /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
-    uint32_t failures;             /* rounds in a row, and links that did not last */
+    unsigned hub : 1;
+    unsigned round : 1;
+    unsigned verdict : 2;
+    unsigned fresh : 2;     /* not dialled yet; 2: and has not given way to a dial of the node */
+    unsigned failures : 26; /* rounds in a row, and links that did not last */
+    uint32_t ticket;        /* 0; or it is due and waits for its turn, lower ones first */
+    uint32_t node;          /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
 };
 
-struct phx__dial_node { /* what is known of a node besides its addresses */
-    uint64_t up_at;     /* when it was last linked */
-    uint32_t target;    /* index + 1; 0: no addresses known */
+struct phx__dial_node {   /* what is known of a node besides its addresses: of 65,536, so it is small */
+    uint32_t up_at;       /* when it was last linked, in units of 1,024 us */
+    unsigned target : 28; /* index + 1; 0: no addresses known */
     unsigned linked : 1;
     unsigned wanted : 1;    /* somebody sends to it */
     unsigned reachable : 1; /* there is some route */
@@ -14708,9 +14715,9 @@ PHX__COLD uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t targe
     return s->last;
 }
 
-PHX__COLD void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number)
+PHX__COLD void phx__dial_slot_close(struct phx__dial_slots *s, uint64_t key)
 {
-    *phx__dial_slot_find(s, number) = s->at[s->count - 1];
+    *phx__dial_slot_of(s, key) = s->at[s->count - 1];
     s->count--;
 }
 
@@ -14722,12 +14729,12 @@ PHX__COLD struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slot
     return NULL;
 }
 
-PHX__COLD int phx__dial_slot_is_busy(const struct phx__dial_slots *s, uint64_t key)
+PHX__COLD struct phx__dial_slot *phx__dial_slot_of(const struct phx__dial_slots *s, uint64_t key)
 {
     for (uint32_t k = 0; k < s->count; k++)
         if (s->at[k].key == key)
-            return 1;
-    return 0;
+            return &s->at[k];
+    return NULL;
 }
 
 PHX__COLD struct phx__dial_slot *phx__dial_slot_silent(const struct phx__dial_slots *s)
@@ -14807,12 +14814,17 @@ PHX__COLD int phx__dial_addr_is_same(const struct phx__ratelimit *l, const struc
     return k == n && n == count;
 }
 
+PHX__COLD uint64_t phx__dial_addr_tried(const struct phx__dial_addr *at, uint64_t now)
+{
+    return at->tried_ms == 0 ? 0 : now - (uint32_t)((uint32_t)(now / PHX__MS) - at->tried_ms) * PHX__MS;
+}
+
 /* Until when an address is left alone, since it leads to this very node or to another one; 0: it is not. */
-PHX__COLD static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_t rest)
+PHX__COLD static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_t rest, uint64_t now)
 {
     if (c->error != PHX_ESELF && c->met != PHX__DIAL_MET_OTHER)
         return 0;
-    return c->tried_at + rest;
+    return phx__dial_addr_tried(c, now) + rest;
 }
 
 unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest, uint64_t now)
@@ -14820,17 +14832,18 @@ unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, 
     unsigned i, bits = 0;
 
     for (i = 0; i < count; i++)
-        if (dial_addr_rest(&at[i], rest) <= now)
+        if (dial_addr_rest(&at[i], rest, now) <= now)
             bits |= 1u << i;
     return bits;
 }
 
-PHX__COLD uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest)
+PHX__COLD uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
+                                        uint64_t now)
 {
     uint64_t first = UINT64_MAX;
 
     for (uint32_t i = 0; i < count; i++)
-        first = PHX__MIN(dial_addr_rest(&at[i], rest), first);
+        first = PHX__MIN(dial_addr_rest(&at[i], rest, now), first);
     return first;
 }
 
@@ -15023,6 +15036,8 @@ PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, const struct phx
  * few. That needs no talk, stays as it is when others come and go, and differs from node to node. */
 /* include "dial/target.h" */
 
+#define TARGETS_MOST 0xfffffffu /* max_nodes and hubs are fewer */
+
 /* ---- Picks */
 
 /* The lower, the better. */
@@ -15102,15 +15117,15 @@ PHX__COLD struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets
         || (at = phx__mem_zero(ts->mem, target_size(hub, n))) == NULL)
         return NULL;
     for (i = 0; i < n; i++)
-        at[i] = (struct phx__dial_addr){ .key = phx__dial_addr_key(ts->rate, &a[i]), .slot = PHX__NONE };
+        at[i] = (struct phx__dial_addr){ .key = phx__dial_addr_key(ts->rate, &a[i]) };
     if (hub)
         memcpy(at + n, a, n * sizeof *a);
     i = ts->free;
     t = &ts->at[i];
     ts->free = t->node;
-    *t = (struct phx__dial_target){ .at = at, .count = (uint8_t)n, .hub = (uint8_t)hub, .node = node };
+    *t = (struct phx__dial_target){ .at = at, .count = (uint8_t)n, .hub = node == PHX__NONE, .node = node };
     if (!t->hub)
-        ts->nodes[node].target = i + 1;
+        ts->nodes[node].target = (i + 1) & TARGETS_MOST;
     return t;
 }
 
@@ -15299,6 +15314,12 @@ PHX__COLD static uint64_t dial_between(struct phx__dial *d, uint64_t low, uint64
     return high <= low ? low : low + phx__rnd_below(d->rnd, high - low + 1);
 }
 
+/* For how long a link lasted. Ticks come round after 50 days: such a link is taken for a short one. */
+PHX__COLD static uint32_t dial_tick(uint64_t us)
+{
+    return (uint32_t)(us >> 10);
+}
+
 static const struct phx__dial_node *dial_node(const struct phx__dial *d, uint32_t node)
 {
     return phx__dial_target_node(&d->targets, node);
@@ -15408,25 +15429,26 @@ PHX__COLD static struct phx__dial_target *dial_find(const struct phx__dial *d, u
     const struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
     struct phx__dial_target *t = of == NULL ? NULL : &d->targets.at[of->target];
 
-    for (*i = 0; t != NULL && t->at[*i].slot != slot;)
-        ++*i;
+    if (t != NULL)
+        *i = phx__dial_addr_index(t->at, t->count, of->key);
     return t;
 }
 
 PHX__COLD static void dial_close(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
 {
-    phx__dial_slot_close(&d->slots, t->at[i].slot);
-    t->at[i].slot = PHX__NONE;
+    phx__dial_slot_close(&d->slots, t->at[i].key);
+    t->at[i].dialled = 0;
     t->open--;
     dial_wake(d, *d->now);
 }
 
 PHX__COLD static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
 {
-    uint32_t slot = t->at[i].slot;
+    uint32_t slot;
 
-    if (slot == PHX__NONE)
+    if (!t->at[i].dialled)
         return;
+    slot = phx__dial_slot_of(&d->slots, t->at[i].key)->number;
     dial_close(d, t, i);
     d->ops.abandon(d->ops.ctx, slot);
 }
@@ -15444,14 +15466,15 @@ PHX__COLD static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
     phx__timer_stop(&d->targets.due, dial_index(d, t));
     dial_end_wait(d, t);
-    t->round = t->untried = 0;
+    t->round = 0;
+    t->untried = 0;
     dial_abandon_all(d, t);
 }
 
 /* The next round begins after this delay, or not at all. */
 PHX__COLD static void dial_plan(struct phx__dial *d, struct phx__dial_target *t, uint64_t delay)
 {
-    uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d));
+    uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d), *d->now);
 
     if (dial_may_dial(d, t))
         dial_set(d, t, PHX__MAX(*d->now + delay, first));
@@ -15523,11 +15546,11 @@ PHX__COLD static void dial_go_on(struct phx__dial *d, struct phx__dial_target *t
 /* Takes down how an address ended. */
 PHX__COLD static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t i, int error)
 {
-    uint8_t verdict = DIAL_FAILED;
+    unsigned verdict = DIAL_FAILED;
 
     /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
     t->at[i].error = (int16_t)error;
-    t->at[i].tried_at = *d->now;
+    t->at[i].tried_ms = PHX__MAX((uint32_t)(*d->now / PHX__MS), 1u);
     if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS
         || error == PHX_EFAILED)
         verdict = DIAL_BARRED;
@@ -15538,7 +15561,8 @@ PHX__COLD static void dial_note(struct phx__dial *d, struct phx__dial_target *t,
         t->untried = 0;
         dial_abandon_all(d, t);
     }
-    t->verdict = PHX__MAX(t->verdict, verdict);
+    if (verdict > t->verdict)
+        t->verdict = verdict & 3u;
 }
 
 /* The first address still to try that nobody dials. Silent ones, perhaps behind a firewall, come last.
@@ -15555,7 +15579,7 @@ PHX__COLD static uint32_t dial_next_address(const struct phx__dial *d, const str
             continue;
         wait = t->hub ? 0 : phx__dial_rate_wait(&d->rate, &a[i], *d->now);
         *ban = PHX__MIN(wait, *ban);
-        if (wait != 0 || phx__dial_slot_is_busy(&d->slots, t->at[i].key))
+        if (wait != 0 || phx__dial_slot_of(&d->slots, t->at[i].key) != NULL)
             continue;
         if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
@@ -15576,7 +15600,7 @@ PHX__COLD static int dial_begin(struct phx__dial *d, struct phx__dial_target *t,
     d->start.began_at = *d->now;
     if (t->hub && t->failures == 0) /* soon there will be */
         phx__dial_start_news(&d->start, *d->now);
-    t->at[i].slot = slot;
+    t->at[i].dialled = 1;
     t->at[i].met = PHX__DIAL_MET_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
@@ -15765,9 +15789,9 @@ static int dial_replace(struct phx__dial *d, struct phx__dial_target *t, const s
         if (i == PHX__NONE || (t->untried & 1u << i) != 0)
             untried |= 1u << k;
         some |= i == PHX__NONE;
-        at[k] = i != PHX__NONE ? t->at[i] : (struct phx__dial_addr){ .key = key, .slot = PHX__NONE };
+        at[k] = i != PHX__NONE ? t->at[i] : (struct phx__dial_addr){ .key = key };
         if (i != PHX__NONE)
-            t->at[i].slot = PHX__NONE; /* moved: what is found below is to be abandoned */
+            t->at[i].dialled = 0; /* moved: what is found below is to be abandoned */
     }
     dial_abandon_all(d, t);
     phx__dial_target_strip(&d->targets, t);
@@ -15999,7 +16023,7 @@ PHX__COLD int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
     d->targets.known += !n->linked && n->target == 0;
     n->linked = 1;
     n->wanted = 0;
-    n->up_at = *d->now;
+    n->up_at = dial_tick(*d->now);
     for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;)
         dial_rest(d, all[count]);
     dial_bound(d);
@@ -16033,7 +16057,7 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node, int rests)
     n->linked = 0;
     d->links--;
     d->targets.known -= n->target == 0;
-    steady = *d->now - n->up_at >= DIAL_STEADY_US;
+    steady = dial_tick(*d->now) - n->up_at >= dial_tick(DIAL_STEADY_US);
     for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         delay = dial_after_link(d, all[count], steady, rests);
         dial_plan(d, all[count], delay + dial_courtesy(d, all[count]));
@@ -16180,7 +16204,7 @@ PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
     uint32_t i;
     const struct phx__dial_target *t = dial_find(d, slot, &i);
 
-    return t != NULL && t->at[i].tried_at == 0;
+    return t != NULL && t->at[i].tried_ms == 0;
 }
 
 PHX__COLD void phx__dial_stop(struct phx__dial *d)
@@ -24345,17 +24369,18 @@ PHX__COLD static int wiring_why(phx *p, uint32_t node)
     const struct phx__dial_addr *at;
     struct phx_address a;
     uint32_t i;
-    uint64_t last = 0;
+    uint64_t last = 0, tried;
     int why = p->dial.links >= p->cfg.max_links ? PHX_ELIMIT : PHX_EAGAIN;
 
     if (node == PHX__SELF || phx__node_link(p, node) != NULL)
         return 0;
     for (i = 0; (at = phx__dial_look(&p->dial, node, i, &a)) != NULL; i++) {
-        if (at->slot != PHX__NONE)
+        if (at->dialled)
             return PHX_EAGAIN;
-        if (at->error == 0 || at->tried_at < last)
+        tried = phx__dial_addr_tried(at, p->now);
+        if (at->error == 0 || tried < last)
             continue;
-        last = at->tried_at;
+        last = tried;
         why = at->error;
     }
     return i == 0 ? PHX_ENOTFOUND : why;
@@ -25239,7 +25264,7 @@ PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint3
 
     for (uint32_t i = 0; (at = phx__dial_look(&p->dial, node, i, &a)) != NULL; i++) {
         phx__node_text_put(t, "address: %a, ", &a);
-        explain_tried(t, at->slot != PHX__NONE, at->tried_at, at->error);
+        explain_tried(t, at->dialled, phx__dial_addr_tried(at, p->now), at->error);
     }
 }
 
@@ -25266,8 +25291,8 @@ PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
         for (uint32_t i = 0; (at = phx__dial_look_hub(&p->dial, hub, i, &a, &node)) != NULL; i++) {
             if (n++ >= capacity)
                 continue;
-            *out = (struct phx_hub){ .address = a, .tried_us = at->tried_at,
-                                     .error = at->slot != PHX__NONE ? PHX_EAGAIN : at->error };
+            *out = (struct phx_hub){ .address = a, .tried_us = phx__dial_addr_tried(at, p->now),
+                                     .error = at->dialled ? PHX_EAGAIN : at->error };
             if (node < p->ids.size) {
                 out->peer = p->ids.at[node];
                 out->linked = phx__node_link(p, node) != NULL;

@@ -61,12 +61,17 @@ PHX__COLD int phx__dial_addr_is_same(const struct phx__ratelimit *l, const struc
     return k == n && n == count;
 }
 
+PHX__COLD uint64_t phx__dial_addr_tried(const struct phx__dial_addr *at, uint64_t now)
+{
+    return at->tried_ms == 0 ? 0 : now - (uint32_t)((uint32_t)(now / PHX__MS) - at->tried_ms) * PHX__MS;
+}
+
 /* Until when an address is left alone, since it leads to this very node or to another one; 0: it is not. */
-PHX__COLD static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_t rest)
+PHX__COLD static uint64_t dial_addr_rest(const struct phx__dial_addr *c, uint64_t rest, uint64_t now)
 {
     if (c->error != PHX_ESELF && c->met != PHX__DIAL_MET_OTHER)
         return 0;
-    return c->tried_at + rest;
+    return phx__dial_addr_tried(c, now) + rest;
 }
 
 unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest, uint64_t now)
@@ -74,16 +79,17 @@ unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, 
     unsigned i, bits = 0;
 
     for (i = 0; i < count; i++)
-        if (dial_addr_rest(&at[i], rest) <= now)
+        if (dial_addr_rest(&at[i], rest, now) <= now)
             bits |= 1u << i;
     return bits;
 }
 
-PHX__COLD uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest)
+PHX__COLD uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
+                                        uint64_t now)
 {
     uint64_t first = UINT64_MAX;
 
     for (uint32_t i = 0; i < count; i++)
-        first = PHX__MIN(dial_addr_rest(&at[i], rest), first);
+        first = PHX__MIN(dial_addr_rest(&at[i], rest, now), first);
     return first;
 }

@@ -15,11 +15,14 @@ enum phx__dial_addr_met {
 /* What is known of one address of a target. The address itself is in the card of its node, or with a hub. */
 struct phx__dial_addr {
     uint64_t key;      /* of the address */
-    uint64_t tried_at; /* when the last dial ended; 0: not tried */
-    uint32_t slot;     /* number of the dial under way, or PHX__NONE */
+    uint32_t tried_ms; /* when the last dial ended; 0: not tried. Milliseconds come round after 49 days */
     int16_t error;     /* how the last dial ended; 0: not tried or fine. PHX_ESELF: not tried for a while */
     uint8_t met;       /* enum phx__dial_addr_met */
+    uint8_t dialled;   /* a dial is under way: the slot with this key */
 };
+
+/* When its last dial ended, in microseconds; 0: it was not tried. */
+PHX_PRIVATE uint64_t phx__dial_addr_tried(const struct phx__dial_addr *at, uint64_t now);
 
 /* In the order of a race: UNIX sockets, then IPv6 and IPv4 in turn, each once; how many there are. */
 PHX_PRIVATE uint32_t phx__dial_addr_order(const struct phx_address *a, uint32_t count,
@@ -36,7 +39,8 @@ PHX_PRIVATE int phx__dial_addr_is_same(const struct phx__ratelimit *l, const str
 PHX_PRIVATE unsigned phx__dial_addr_usable(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
                                            uint64_t now);
 /* When the first of them may be tried. */
-PHX_PRIVATE uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest);
+PHX_PRIVATE uint64_t phx__dial_addr_first(const struct phx__dial_addr *at, uint32_t count, uint64_t rest,
+                                          uint64_t now);
 
 /* ---- rate.c: how often a node dials the addresses that it was told by others */
 

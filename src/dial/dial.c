@@ -84,6 +84,12 @@ PHX__COLD static uint64_t dial_between(struct phx__dial *d, uint64_t low, uint64
     return high <= low ? low : low + phx__rnd_below(d->rnd, high - low + 1);
 }
 
+/* For how long a link lasted. Ticks come round after 50 days: such a link is taken for a short one. */
+PHX__COLD static uint32_t dial_tick(uint64_t us)
+{
+    return (uint32_t)(us >> 10);
+}
+
 static const struct phx__dial_node *dial_node(const struct phx__dial *d, uint32_t node)
 {
     return phx__dial_target_node(&d->targets, node);
@@ -193,25 +199,26 @@ PHX__COLD static struct phx__dial_target *dial_find(const struct phx__dial *d, u
     const struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
     struct phx__dial_target *t = of == NULL ? NULL : &d->targets.at[of->target];
 
-    for (*i = 0; t != NULL && t->at[*i].slot != slot;)
-        ++*i;
+    if (t != NULL)
+        *i = phx__dial_addr_index(t->at, t->count, of->key);
     return t;
 }
 
 PHX__COLD static void dial_close(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
 {
-    phx__dial_slot_close(&d->slots, t->at[i].slot);
-    t->at[i].slot = PHX__NONE;
+    phx__dial_slot_close(&d->slots, t->at[i].key);
+    t->at[i].dialled = 0;
     t->open--;
     dial_wake(d, *d->now);
 }
 
 PHX__COLD static void dial_abandon(struct phx__dial *d, struct phx__dial_target *t, uint32_t i)
 {
-    uint32_t slot = t->at[i].slot;
+    uint32_t slot;
 
-    if (slot == PHX__NONE)
+    if (!t->at[i].dialled)
         return;
+    slot = phx__dial_slot_of(&d->slots, t->at[i].key)->number;
     dial_close(d, t, i);
     d->ops.abandon(d->ops.ctx, slot);
 }
@@ -229,14 +236,15 @@ PHX__COLD static void dial_rest(struct phx__dial *d, struct phx__dial_target *t)
 {
     phx__timer_stop(&d->targets.due, dial_index(d, t));
     dial_end_wait(d, t);
-    t->round = t->untried = 0;
+    t->round = 0;
+    t->untried = 0;
     dial_abandon_all(d, t);
 }
 
 /* The next round begins after this delay, or not at all. */
 PHX__COLD static void dial_plan(struct phx__dial *d, struct phx__dial_target *t, uint64_t delay)
 {
-    uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d));
+    uint64_t first = phx__dial_addr_first(t->at, t->count, dial_slow(d), *d->now);
 
     if (dial_may_dial(d, t))
         dial_set(d, t, PHX__MAX(*d->now + delay, first));
@@ -308,11 +316,11 @@ PHX__COLD static void dial_go_on(struct phx__dial *d, struct phx__dial_target *t
 /* Takes down how an address ended. */
 PHX__COLD static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t i, int error)
 {
-    uint8_t verdict = DIAL_FAILED;
+    unsigned verdict = DIAL_FAILED;
 
     /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
     t->at[i].error = (int16_t)error;
-    t->at[i].tried_at = *d->now;
+    t->at[i].tried_ms = PHX__MAX((uint32_t)(*d->now / PHX__MS), 1u);
     if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS
         || error == PHX_EFAILED)
         verdict = DIAL_BARRED;
@@ -323,7 +331,8 @@ PHX__COLD static void dial_note(struct phx__dial *d, struct phx__dial_target *t,
         t->untried = 0;
         dial_abandon_all(d, t);
     }
-    t->verdict = PHX__MAX(t->verdict, verdict);
+    if (verdict > t->verdict)
+        t->verdict = verdict & 3u;
 }
 
 /* The first address still to try that nobody dials. Silent ones, perhaps behind a firewall, come last.
@@ -340,7 +349,7 @@ PHX__COLD static uint32_t dial_next_address(const struct phx__dial *d, const str
             continue;
         wait = t->hub ? 0 : phx__dial_rate_wait(&d->rate, &a[i], *d->now);
         *ban = PHX__MIN(wait, *ban);
-        if (wait != 0 || phx__dial_slot_is_busy(&d->slots, t->at[i].key))
+        if (wait != 0 || phx__dial_slot_of(&d->slots, t->at[i].key) != NULL)
             continue;
         if (t->at[i].error != PHX_ETIMEDOUT)
             return i;
@@ -361,7 +370,7 @@ PHX__COLD static int dial_begin(struct phx__dial *d, struct phx__dial_target *t,
     d->start.began_at = *d->now;
     if (t->hub && t->failures == 0) /* soon there will be */
         phx__dial_start_news(&d->start, *d->now);
-    t->at[i].slot = slot;
+    t->at[i].dialled = 1;
     t->at[i].met = PHX__DIAL_MET_NOBODY;
     t->untried = (uint8_t)(t->untried & ~(1u << i));
     t->tried++;
@@ -550,9 +559,9 @@ static int dial_replace(struct phx__dial *d, struct phx__dial_target *t, const s
         if (i == PHX__NONE || (t->untried & 1u << i) != 0)
             untried |= 1u << k;
         some |= i == PHX__NONE;
-        at[k] = i != PHX__NONE ? t->at[i] : (struct phx__dial_addr){ .key = key, .slot = PHX__NONE };
+        at[k] = i != PHX__NONE ? t->at[i] : (struct phx__dial_addr){ .key = key };
         if (i != PHX__NONE)
-            t->at[i].slot = PHX__NONE; /* moved: what is found below is to be abandoned */
+            t->at[i].dialled = 0; /* moved: what is found below is to be abandoned */
     }
     dial_abandon_all(d, t);
     phx__dial_target_strip(&d->targets, t);
@@ -784,7 +793,7 @@ PHX__COLD int phx__dial_up(struct phx__dial *d, uint32_t node, uint32_t slot)
     d->targets.known += !n->linked && n->target == 0;
     n->linked = 1;
     n->wanted = 0;
-    n->up_at = *d->now;
+    n->up_at = dial_tick(*d->now);
     for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;)
         dial_rest(d, all[count]);
     dial_bound(d);
@@ -818,7 +827,7 @@ PHX__COLD void phx__dial_down(struct phx__dial *d, uint32_t node, int rests)
     n->linked = 0;
     d->links--;
     d->targets.known -= n->target == 0;
-    steady = *d->now - n->up_at >= DIAL_STEADY_US;
+    steady = dial_tick(*d->now) - n->up_at >= dial_tick(DIAL_STEADY_US);
     for (uint32_t count = phx__dial_target_list(&d->targets, node, all); count-- > 0;) {
         delay = dial_after_link(d, all[count], steady, rests);
         dial_plan(d, all[count], delay + dial_courtesy(d, all[count]));
@@ -965,7 +974,7 @@ PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
     uint32_t i;
     const struct phx__dial_target *t = dial_find(d, slot, &i);
 
-    return t != NULL && t->at[i].tried_at == 0;
+    return t != NULL && t->at[i].tried_ms == 0;
 }
 
 PHX__COLD void phx__dial_stop(struct phx__dial *d)

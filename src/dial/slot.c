@@ -22,9 +22,9 @@ PHX__COLD uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t targe
     return s->last;
 }
 
-PHX__COLD void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number)
+PHX__COLD void phx__dial_slot_close(struct phx__dial_slots *s, uint64_t key)
 {
-    *phx__dial_slot_find(s, number) = s->at[s->count - 1];
+    *phx__dial_slot_of(s, key) = s->at[s->count - 1];
     s->count--;
 }
 
@@ -36,12 +36,12 @@ PHX__COLD struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slot
     return NULL;
 }
 
-PHX__COLD int phx__dial_slot_is_busy(const struct phx__dial_slots *s, uint64_t key)
+PHX__COLD struct phx__dial_slot *phx__dial_slot_of(const struct phx__dial_slots *s, uint64_t key)
 {
     for (uint32_t k = 0; k < s->count; k++)
         if (s->at[k].key == key)
-            return 1;
-    return 0;
+            return &s->at[k];
+    return NULL;
 }
 
 PHX__COLD struct phx__dial_slot *phx__dial_slot_silent(const struct phx__dial_slots *s)

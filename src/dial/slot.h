@@ -21,11 +21,12 @@ PHX_PRIVATE int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *
 /* One more, of which there is room: its number, which is never PHX__NONE and not used again for long. */
 PHX_PRIVATE uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint64_t key,
                                          uint64_t now);
-PHX_PRIVATE void phx__dial_slot_close(struct phx__dial_slots *s, uint32_t number);
+/* The dial of the address with this key is over. */
+PHX_PRIVATE void phx__dial_slot_close(struct phx__dial_slots *s, uint64_t key);
 /* The slot with this number, or NULL if the dial is over. */
 PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_find(const struct phx__dial_slots *s, uint32_t number);
-/* Is this address being dialled? A look at all slots for each dial, nothing beside a dial. */
-PHX_PRIVATE int phx__dial_slot_is_busy(const struct phx__dial_slots *s, uint64_t key);
+/* The slot of this address if it is being dialled, or NULL. A look at all slots, nothing beside a dial. */
+PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_of(const struct phx__dial_slots *s, uint64_t key);
 /* The oldest of those without an answer, or NULL. */
 PHX_PRIVATE struct phx__dial_slot *phx__dial_slot_silent(const struct phx__dial_slots *s);
 

@@ -7,6 +7,8 @@
  * few. That needs no talk, stays as it is when others come and go, and differs from node to node. */
 #include "dial/target.h"
 
+#define TARGETS_MOST 0xfffffffu /* max_nodes and hubs are fewer */
+
 /* ---- Picks */
 
 /* The lower, the better. */
@@ -86,15 +88,15 @@ PHX__COLD struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets
         || (at = phx__mem_zero(ts->mem, target_size(hub, n))) == NULL)
         return NULL;
     for (i = 0; i < n; i++)
-        at[i] = (struct phx__dial_addr){ .key = phx__dial_addr_key(ts->rate, &a[i]), .slot = PHX__NONE };
+        at[i] = (struct phx__dial_addr){ .key = phx__dial_addr_key(ts->rate, &a[i]) };
     if (hub)
         memcpy(at + n, a, n * sizeof *a);
     i = ts->free;
     t = &ts->at[i];
     ts->free = t->node;
-    *t = (struct phx__dial_target){ .at = at, .count = (uint8_t)n, .hub = (uint8_t)hub, .node = node };
+    *t = (struct phx__dial_target){ .at = at, .count = (uint8_t)n, .hub = node == PHX__NONE, .node = node };
     if (!t->hub)
-        ts->nodes[node].target = i + 1;
+        ts->nodes[node].target = (i + 1) & TARGETS_MOST;
     return t;
 }
 

@@ -14,16 +14,18 @@ struct phx__dial_target { /* a hub, or a node that may be dialled */
     struct phx__dial_addr *at;
     uint8_t count;
     uint8_t untried, tried, open; /* of this round: bits of addresses to try; how many were; are */
-    uint8_t hub, round, verdict;
-    uint8_t fresh;                 /* not dialled yet; 2: and has not given way to a dial of the node */
-    uint32_t ticket;               /* 0; or it is due and waits for its turn, lower ones first */
-    uint32_t node;                 /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
-    uint32_t failures;             /* rounds in a row, and links that did not last */
+    unsigned hub : 1;
+    unsigned round : 1;
+    unsigned verdict : 2;
+    unsigned fresh : 2;     /* not dialled yet; 2: and has not given way to a dial of the node */
+    unsigned failures : 26; /* rounds in a row, and links that did not last */
+    uint32_t ticket;        /* 0; or it is due and waits for its turn, lower ones first */
+    uint32_t node;          /* PHX__NONE for a hub nobody knows yet; of a free one the next free one */
 };
 
-struct phx__dial_node { /* what is known of a node besides its addresses */
-    uint64_t up_at;     /* when it was last linked */
-    uint32_t target;    /* index + 1; 0: no addresses known */
+struct phx__dial_node {   /* what is known of a node besides its addresses: of 65,536, so it is small */
+    uint32_t up_at;       /* when it was last linked, in units of 1,024 us */
+    unsigned target : 28; /* index + 1; 0: no addresses known */
     unsigned linked : 1;
     unsigned wanted : 1;    /* somebody sends to it */
     unsigned reachable : 1; /* there is some route */

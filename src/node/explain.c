@@ -81,7 +81,7 @@ PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint3
 
     for (uint32_t i = 0; (at = phx__dial_look(&p->dial, node, i, &a)) != NULL; i++) {
         phx__node_text_put(t, "address: %a, ", &a);
-        explain_tried(t, at->slot != PHX__NONE, at->tried_at, at->error);
+        explain_tried(t, at->dialled, phx__dial_addr_tried(at, p->now), at->error);
     }
 }
 
@@ -108,8 +108,8 @@ PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
         for (uint32_t i = 0; (at = phx__dial_look_hub(&p->dial, hub, i, &a, &node)) != NULL; i++) {
             if (n++ >= capacity)
                 continue;
-            *out = (struct phx_hub){ .address = a, .tried_us = at->tried_at,
-                                     .error = at->slot != PHX__NONE ? PHX_EAGAIN : at->error };
+            *out = (struct phx_hub){ .address = a, .tried_us = phx__dial_addr_tried(at, p->now),
+                                     .error = at->dialled ? PHX_EAGAIN : at->error };
             if (node < p->ids.size) {
                 out->peer = p->ids.at[node];
                 out->linked = phx__node_link(p, node) != NULL;

@@ -320,17 +320,18 @@ PHX__COLD static int wiring_why(phx *p, uint32_t node)
     const struct phx__dial_addr *at;
     struct phx_address a;
     uint32_t i;
-    uint64_t last = 0;
+    uint64_t last = 0, tried;
     int why = p->dial.links >= p->cfg.max_links ? PHX_ELIMIT : PHX_EAGAIN;
 
     if (node == PHX__SELF || phx__node_link(p, node) != NULL)
         return 0;
     for (i = 0; (at = phx__dial_look(&p->dial, node, i, &a)) != NULL; i++) {
-        if (at->slot != PHX__NONE)
+        if (at->dialled)
             return PHX_EAGAIN;
-        if (at->error == 0 || at->tried_at < last)
+        tried = phx__dial_addr_tried(at, p->now);
+        if (at->error == 0 || tried < last)
             continue;
-        last = at->tried_at;
+        last = tried;
         why = at->error;
     }
     return i == 0 ? PHX_ENOTFOUND : why;

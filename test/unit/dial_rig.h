@@ -312,7 +312,7 @@ static inline void rig_check(struct rig *r)
         if (t->at == NULL)
             continue;
         for (k = 0; k < t->count; k++)
-            mine += t->at[k].slot != PHX__NONE;
+            mine += t->at[k].dialled;
         open += mine;
         due = phx__timer_at(&d->targets.due, i);
         waiting += t->ticket != 0;

@@ -489,8 +489,8 @@ static void test_slots(void)
         bad += number != i + 1 || phx__dial_slot_find(&s, number)->target != i;
     }
     ok(bad == 0 && s.count == s.capacity, "each has its number");
-    phx__dial_slot_close(&s, 7);
-    phx__dial_slot_close(&s, 1000);
+    phx__dial_slot_close(&s, 6);
+    phx__dial_slot_close(&s, 999);
     for (i = 1; i <= 1000; i++)
         bad += (phx__dial_slot_find(&s, i) == NULL) != (i == 7 || i == 1000);
     ok(bad == 0 && s.count == 998, "two are over, the others are where they were");
