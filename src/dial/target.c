@@ -94,8 +94,10 @@ PHX__COLD struct phx__dial_target *phx__dial_target_new(struct phx__dial_targets
     i = ts->free;
     t = &ts->at[i];
     ts->free = t->node;
-    *t = (struct phx__dial_target){ .at = at, .count = (uint8_t)n, .hub = node == PHX__NONE, .node = node };
-    if (!t->hub)
+    *t = (struct phx__dial_target){ .at = at, .count = (uint8_t)n, .node = node };
+    if (hub)
+        t->hub = 1; /* apart: with a bit-field in it tcc leaves the others as they were */
+    else
         ts->nodes[node].target = (i + 1) & TARGETS_MOST;
     return t;
 }
