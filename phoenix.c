@@ -2070,6 +2070,7 @@ struct phx__names_changes {
     struct phx_range at[64];
     uint32_t count; /* one more than there is room for: any name */
 };
+#define PHX__NAMES_GROWN 8u
 struct phx__names {
     struct phx__mem *mem;
     struct phx__ids *ids;
@@ -2079,8 +2080,12 @@ struct phx__names {
     uint32_t page_count, page_capacity, paged; /* paged: claims there */
     struct phx__names_index index; /* over all claims but those of the failed */
     uint64_t version; /* grows with each change of any claim: cheap "did anything change?" */
-    int stale;         /* the index is built anew at the next look-up */
-    uint32_t patched;  /* segments that were looked at for patches since it was built */
+    uint64_t indexed; /* version of the index */
+    struct phx__names_grown {
+        uint32_t node;
+        struct phx_range names;
+    } grown[PHX__NAMES_GROWN]; /* who has new claims since then, and between which names */
+    uint32_t grown_count;      /* one more than there is room for: the index is built anew */
     uint64_t dead_version; /* grows with each change of a claim of the failed */
     struct phx__names_changes changes;
     struct phx__names_conflict *conflicts; /* waiting for phx__names_take_conflict */
@@ -2134,12 +2139,9 @@ PHX_PRIVATE int phx__names_take_conflict(struct phx__names *n, struct phx__names
 #define PHX_NAMES_LOST_H
 /* include "names/names.h" */
 
-/* Lost names, ascending and disjoint; or news of names, oldest first. */
+/* A list of lost names: ascending, disjoint. */
 struct phx__names_lost_list {
-    struct phx__names_lost_item {
-        struct phx_lost names;
-        int back; /* news: they are lost no more */
-    } *at;
+    struct phx_lost *at;
     uint32_t count, capacity;
 };
 struct phx__names_lost {
@@ -2148,10 +2150,12 @@ struct phx__names_lost {
     /* When this node was found to have failed. Must not call back into this room. */
     uint64_t (*since)(phx *ctx, uint32_t node);
     phx *ctx;
-    struct phx__names_lost_list now;  /* as of version, which is that of the names */
-    struct phx__names_lost_list news; /* what changed in it */
-    uint32_t taken;                   /* how many of the news */
-    uint64_t version;
+    struct phx__names_lost_list now;        /* as of version */
+    int fresh;                              /* it is not compared with told yet */
+    struct phx__names_lost_list told;       /* as the host believes, once the news below are told */
+    struct phx__names_lost_list gone, come; /* news, names that are back or lost */
+    uint32_t taken;                         /* how many of the first of these that is not empty */
+    uint64_t version;                       /* of the names */
     struct phx__names_index dead;           /* the claims of the failed alone, as of dead_version */
     uint64_t dead_version;
 };
@@ -2159,11 +2163,11 @@ PHX_PRIVATE void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem
                                       struct phx__names *names,
                                       uint64_t (*since)(phx *ctx, uint32_t node), phx *ctx);
 PHX_PRIVATE void phx__names_lost_free(struct phx__names_lost *l);
-/* Brings the list up to date, and adds to the news what changed in it. 0 or PHX_ENOMEM: nothing changed. */
-PHX_PRIVATE int phx__names_lost_find(struct phx__names_lost *l);
-/* The next piece of news, of one change those that are back first: 1, *out and whether it is lost; or 0. */
+/* Turns the difference between what is lost and what was told into news. 0 or PHX_ENOMEM: ask again later. */
+PHX_PRIVATE int phx__names_lost_compare(struct phx__names_lost *l);
+/* The next piece of news, those that are back first: 1, *out and whether it is lost; or 0. */
 PHX_PRIVATE int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost);
-/* This node is about to be forgotten: its names leave the list, and that is no news. */
+/* This node is about to be forgotten: that its names were lost is no longer known to have been told. */
 PHX_PRIVATE void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner);
 /* What is lost of first..last: how many ranges, of which at most `capacity` are put into out. */
 PHX_PRIVATE size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t last,
@@ -13607,9 +13611,9 @@ void phx__detect_due(struct phx__detect *d, int kind, uint32_t node, uint64_t no
 /* A sorted array of disjoint segments {first, last, owner}, neighbours of one owner merged, so a lookup is
  * one binary search and the segment is the widest range with that answer.
  *
- * A build takes 6 ms with 100,000 claims, 60 us with 1,000. So a few new claims go at once to a second list
- * of segments, which counts before the first until the next build. After many, or if one has gone, the index
- * is built at the next lookup and not before: a node that joins hears a thousand cards and asks then.
+ * The index is brought up to date at the first lookup after a change and not before: a node that joins hears
+ * a thousand cards in a row and asks afterwards. A build takes 6 ms with 100,000 claims, 60 us with 1,000. So
+ * a few new claims go to a second list of segments, which counts before the first until the next build.
  *
  * The build is a sweep from name 0 upwards over two heaps: for each node the next claim, lowest first, and
  * the claims open at this point, strongest first. A claim that ended while buried in the second heap is
@@ -13893,7 +13897,9 @@ uint32_t phx__names_index_look(const struct phx__names_index *x, uint64_t name, 
 /* Above it an epoch is not remembered, nor one so far above those that are. */
 #define NAMES_EPOCH_ROOM (UINT64_MAX / 2)
 #define NAMES_EPOCH_LEAP (UINT64_C(1) << 40)
-/* Segments of the index that are looked at for patches before it is built anew: so many, and one in 64. */
+/* In grown_count: the index must be built anew. */
+#define NAMES_REBUILD (PHX__NAMES_GROWN + 1)
+/* Patches that an index takes before it is built anew: so many, and one for each 64 segments. */
 #define NAMES_PATCHED 256u
 
 /* One past the last claim that begins at last or before it, counting from claim i. */
@@ -13980,7 +13986,8 @@ PHX__COLD static int names_contest(struct phx__names *n, uint32_t node, const st
     /* What does not fit into a card (a hostile one cut ours) is given up, and the application told. */
     for (i = PHX__CARD_CLAIMS; i < own->count; i++)
         names_lose(n, own->at[i].first, own->at[i].last, node);
-    n->stale |= own->count > PHX__CARD_CLAIMS;
+    if (own->count > PHX__CARD_CLAIMS)
+        n->grown_count = NAMES_REBUILD;
     own->count = PHX__MIN(own->count, PHX__CARD_CLAIMS);
     return 1;
 }
@@ -14107,43 +14114,46 @@ static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t
     return gaps + 1;
 }
 
-/* Puts these pieces, for which there is room, in the place of claims i..j - 1. */
-static void names_splice(struct phx__names_of *own, uint32_t i, uint32_t j, const struct phx__claim *piece,
-                         uint32_t pieces)
+/* Puts a claim behind those from..out - 1, or into the last of these: how many more they are. */
+static uint32_t names_emit(struct phx__claim *at, uint32_t from, uint32_t out, struct phx__claim c)
 {
-    memmove(own->at + i + pieces, own->at + j, (own->count - j) * sizeof *own->at);
-    memcpy(own->at + i, piece, pieces * sizeof *own->at);
-    own->count += i + pieces - j;
+    int joins = out > from && at[out - 1].last + 1 == c.first && at[out - 1].epoch == c.epoch;
+
+    if (joins)
+        at[out - 1].last = c.last;
+    else
+        at[out] = c;
+    return !joins;
 }
 
-/* Makes one claim of a new one and all that it meets, which is i..j - 1, or touches. */
-PHX__COLD static void names_merge(struct phx__names_of *own, uint32_t i, uint32_t j, struct phx__claim want)
-{
-    i -= i > 0 && own->at[i - 1].last + 1 == want.first;
-    j += j < own->count && own->at[j].first - 1 == want.last;
-    if (j > i) {
-        want.first = PHX__MIN(want.first, own->at[i].first);
-        want.last = PHX__MAX(want.last, own->at[j - 1].last);
-    }
-    names_splice(own, i, j, &want, 1);
-}
-
-/* Fills the gaps that claims i..j - 1, all that it meets, leave in a new one. There is room. It goes down
- * from the last one, so nothing is overwritten that has not been moved. */
+/* Fills the gaps that own claims i..j - 1 leave in a new one, for which there is room. raises: those that it
+ * meets or touches get its epoch. Neighbours of one epoch become one claim. */
 PHX__COLD static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
-                                 struct phx__claim want)
+                                 const struct phx__claim *want, int raises)
 {
-    memmove(own->at + j + gaps, own->at + j, (own->count - j) * sizeof *own->at);
-    own->count += gaps;
-    while (gaps > 0) {
-        struct phx__claim next = { j > i ? own->at[j - 1].last + 1 : want.first, want.last, want.epoch };
-        if (j > i && own->at[j - 1].last >= want.last) /* no gap behind this one, but before it */
-            next = own->at[--j];
-        else
-            gaps--;
-        own->at[j + gaps] = next;
-        want.last = next.first - 1; /* unused at name 0 */
+    uint32_t in = i + gaps, out = i;
+    struct phx__claim gap = *want;
+    int open = 1; /* something of it is left to fill */
+
+    memmove(own->at + in, own->at + i, (own->count - i) * sizeof *own->at);
+    for (own->count += gaps; in < j + gaps; in++) {
+        struct phx__claim held = own->at[in]; /* out may be its own place */
+        gap.last = held.first <= want->last ? held.first - 1 : want->last; /* unused at name 0 */
+        if (open && held.first > gap.first)
+            out += names_emit(own->at, i, out, gap);
+        open &= held.last < want->last;
+        if (raises && (held.last >= want->first || held.last + 1 == want->first)
+            && (held.first <= want->last || held.first - 1 == want->last))
+            held.epoch = want->epoch;
+        out += names_emit(own->at, i, out, held);
+        gap.first = PHX__MAX(held.last + 1, want->first);
     }
+    gap.last = want->last;
+    if (open)
+        out += names_emit(own->at, i, out, gap);
+    if (out < in)
+        memmove(own->at + out, own->at + in, (own->count - in) * sizeof *own->at);
+    own->count -= in - out;
 }
 
 static void names_see_epoch(struct phx__names *n, uint64_t epoch)
@@ -14184,26 +14194,20 @@ PHX__APART static void names_change(struct phx__names *n, uint64_t first, uint64
     c->count += c->count <= PHX__COUNT(c->at);
 }
 
-/* Gives a node what its new claim wins in the index, unless that is built anew at the next look-up anyhow. */
-PHX__COLD static void names_patch(struct phx__names *n, uint32_t node, const struct phx__claim *c)
+/* The node has new claims between these names: the index is patched at the next look-up. */
+PHX__COLD static void names_grew(struct phx__names *n, uint32_t node, uint64_t first, uint64_t last)
 {
-    struct phx_range part;
+    uint32_t i = 0;
 
-    for (uint64_t name = c->first; !n->stale; name = part.last + 1) {
-        uint32_t owner = phx__names_index_look(&n->index, name, &part);
-        const struct phx__names_of *of = owner == PHX__NONE || owner == node ? NULL : &n->of[owner];
-        uint32_t i = of == NULL ? 0 : names_from(of, name);
-        int wins = owner != node;
-        part = (struct phx_range){ name, PHX__MIN(part.last, c->last) };
-        if (of != NULL && i < of->count) { /* of an owner that has lost it the claim may be gone */
-            int holds = of->at[i].first <= name;
-            part.last = PHX__MIN(part.last, holds ? of->at[i].last : of->at[i].first - 1);
-            wins = !holds || phx__names_index_beats(n->ids, c->epoch, node, of->at[i].epoch, owner);
-        }
-        n->stale = ++n->patched > n->index.count / 64 + NAMES_PATCHED
-                   || (wins && phx__names_index_put(&n->index, &part, node) != 0);
-        if (part.last == c->last)
-            return;
+    while (i < n->grown_count && i < PHX__COUNT(n->grown) && n->grown[i].node != node)
+        i++;
+    if (i == PHX__COUNT(n->grown)) {
+        n->grown_count = NAMES_REBUILD;
+    } else if (i == n->grown_count) {
+        n->grown[n->grown_count++] = (struct phx__names_grown){ node, { first, last } };
+    } else {
+        n->grown[i].names.first = PHX__MIN(n->grown[i].names.first, first);
+        n->grown[i].names.last = PHX__MAX(n->grown[i].names.last, last);
     }
 }
 
@@ -14232,10 +14236,10 @@ static void names_differ(struct phx__names *n, uint32_t node, const struct phx__
         is_old = k == b->count || (i < a->count && a->at[i].first <= b->at[k].first);
         c = is_old ? &a->at[i++] : &b->at[k++];
         names_change(n, c->first, c->last);
-        if (is_old)
-            n->stale |= !names_outdone(c, b);
-        else if (!n->of[node].dead)
-            names_patch(n, node, c);
+        if (!is_old)
+            names_grew(n, node, c->first, c->last);
+        else if (!names_outdone(c, b))
+            n->grown_count = NAMES_REBUILD;
     }
 }
 
@@ -14292,11 +14296,10 @@ PHX__COLD int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t l
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
     j = names_past(own, i, last);
-    if (want.epoch == n->epoch_max && !n->keep)
-        names_merge(own, i, j, want);
-    else
-        names_fill(own, i, j, gaps, want);
-    names_patch(n, PHX__SELF, &want);
+    j += j < own->count;
+    i -= i > 0;
+    names_fill(own, i, j, gaps, &want, want.epoch == n->epoch_max && !n->keep);
+    names_grew(n, PHX__SELF, first, last);
     names_change(n, first, last);
     names_close(n, own, i, was);
     return 1;
@@ -14327,8 +14330,10 @@ PHX__COLD int phx__names_release(struct phx__names *n, uint64_t first, uint64_t 
         return PHX_ELIMIT; /* a hole in the middle makes one claim more than a card can hold */
     if (names_room(n, own, i + pieces > j) != 0)
         return PHX_ENOMEM;
-    names_splice(own, i, j, piece, pieces);
-    n->stale = 1;
+    memmove(own->at + i + pieces, own->at + j, (own->count - j) * sizeof *own->at);
+    memcpy(own->at + i, piece, pieces * sizeof *own->at);
+    own->count += i + pieces - j;
+    n->grown_count = NAMES_REBUILD;
     names_change(n, first, last);
     names_close(n, own, i, was);
     return 1;
@@ -14381,7 +14386,7 @@ PHX__COLD int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     else if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
-    names_differ(n, node, dead ? &n->of[node] : &none, dead ? &none : &n->of[node]);
+    names_differ(n, node, &n->of[node], &none);
     n->version += n->of[node].count > 0;
     n->dead_version++;
     return changed;
@@ -14413,19 +14418,65 @@ PHX__COLD void phx__names_forget(struct phx__names *n, uint32_t node)
         names_replace(n, node, &none);
 }
 
+/* Gives a node what its claim wins. 0 or PHX_ENOMEM. */
+PHX__COLD static int names_patch_claim(struct phx__names *n, uint32_t node, const struct phx__claim *c,
+                                       uint32_t most)
+{
+    struct phx_range part;
+
+    for (uint64_t name = c->first;; name = part.last + 1) {
+        uint32_t owner = phx__names_index_look(&n->index, name, &part);
+        const struct phx__names_of *of = owner == PHX__NONE ? NULL : &n->of[owner];
+        uint32_t i = of == NULL ? 0 : names_from(of, name);
+        int wins = owner != node;
+        part = (struct phx_range){ name, PHX__MIN(part.last, c->last) };
+        if (of != NULL && i < of->count) { /* of an owner that has lost it the claim may be gone */
+            int holds = of->at[i].first <= name;
+            part.last = PHX__MIN(part.last, holds ? of->at[i].last : of->at[i].first - 1);
+            wins &= !holds || phx__names_index_beats(n->ids, c->epoch, node, of->at[i].epoch, owner);
+        }
+        if (wins && phx__names_index_put(&n->index, &part, node) != 0)
+            return PHX_ENOMEM;
+        if (part.last == c->last || n->index.recent_count > most)
+            return 0;
+    }
+}
+
+/* Brings the index up to date: patches it where few claims are new, and none that counted is gone. */
+PHX__COLD static int names_renew_index(struct phx__names *n)
+{
+    uint32_t k, i, looked = 0, most = n->index.count / 64 + NAMES_PATCHED;
+    int err = 0;
+
+    phx__names_join_pages(n);
+    for (k = 0; k < n->grown_count && n->grown_count != NAMES_REBUILD; k++) {
+        const struct phx__names_of *of = &n->of[n->grown[k].node];
+        struct phx_range hull = n->grown[k].names;
+        for (i = of->dead ? of->count : names_from(of, hull.first);
+             i < of->count && of->at[i].first <= hull.last && err == 0; i++) {
+            if (n->index.recent_count > most || looked++ > most) {
+                n->grown_count = NAMES_REBUILD; /* also if there is no memory for it now */
+                break;
+            }
+            err = names_patch_claim(n, n->grown[k].node, &of->at[i], most);
+        }
+    }
+    if (n->index.recent_count > most)
+        n->grown_count = NAMES_REBUILD;
+    return n->grown_count == NAMES_REBUILD ? phx__names_index_build(&n->index, n->of, n->capacity, 0) : err;
+}
+
 uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error)
 {
     struct phx_range range = { name, name };
     uint32_t owner = PHX__NONE, i;
     int err = 0;
 
-    if (n->stale) {
-        phx__names_join_pages(n);
-        err = phx__names_index_build(&n->index, n->of, n->capacity, 0);
-        n->stale = err != 0;
-        n->patched = 0;
-    }
+    if (n->indexed != n->version)
+        err = names_renew_index(n);
     if (err == 0) {
+        n->indexed = n->version;
+        n->grown_count = 0;
         owner = phx__names_index_look(&n->index, name, &range);
     } else if (n->capacity > 0 && (i = names_from(n->of, name)) < n->of->count
                && n->of->at[i].first <= name) {
@@ -14510,12 +14561,11 @@ PHX__COLD int phx__names_take_conflict(struct phx__names *n, struct phx__names_c
  * changed is claimed by a failed node. An index over the claims of the failed alone is kept, and each of its
  * segments is cut against the index of the living.
  *
- * News is the difference between a list and the next, by name and not by owner: when a second failed node
- * turns out to have claimed the same name later, the host is not told again. It is taken out before it is
- * told, so that a host that assumes the names inside on_broken, as it will, disturbs nothing. A node that is
- * forgotten takes its names out of the list: they are not lost any more, but not back either, so nothing is
- * said. Of one difference names that are back come before those that are lost: no program that hands them out
- * has one too many. */
+ * News is the difference between two such lists, by name and not by owner: when a second failed node turns
+ * out to have claimed the same name later, the host is not told again. It is taken out before it is told, so
+ * that a host that assumes the names inside on_broken, as it will, disturbs nothing. A node that is forgotten
+ * takes its names out of both lists: they are not lost any more, but not back either, so nothing is said.
+ * Names that are back come before names that are lost: no program that hands them out has one too many. */
 /* include "names/lost.h" */
 
 static void lost_drop(struct phx__names_lost *l, struct phx__names_lost_list *list)
@@ -14525,13 +14575,11 @@ static void lost_drop(struct phx__names_lost *l, struct phx__names_lost_list *li
 }
 
 static int lost_put(struct phx__names_lost *l, struct phx__names_lost_list *list, const struct phx_lost *like,
-                    uint64_t first, uint64_t last, int back)
+                    uint64_t first, uint64_t last)
 {
-    const struct phx_lost names = { { first, last }, like->owner, like->since_us };
-
     if (phx__mem_grow(l->mem, &list->at, &list->capacity, list->count + 1, sizeof *list->at) != 0)
         return PHX_ENOMEM;
-    list->at[list->count++] = (struct phx__names_lost_item){ names, back };
+    list->at[list->count++] = (struct phx_lost){ { first, last }, like->owner, like->since_us };
     return 0;
 }
 
@@ -14549,28 +14597,27 @@ PHX__COLD static int lost_cut(struct phx__names_lost *l, struct phx__names_lost_
         if (err != 0)
             return err;
         around.last = PHX__MIN(around.last, dead->last);
-        if (owner == PHX__NONE && lost_put(l, list, &like, first, around.last, 0) != 0)
+        if (owner == PHX__NONE && lost_put(l, list, &like, first, around.last) != 0)
             return PHX_ENOMEM;
         if (around.last == dead->last)
             return 0;
     }
 }
 
-/* The parts of the names of from that are not in less are news: they are back, or lost. */
+/* The parts of the names of from that are not in less, appended to list. */
 PHX__COLD static int lost_minus(struct phx__names_lost *l, const struct phx__names_lost_list *from,
-                                const struct phx__names_lost_list *less, int back)
+                      const struct phx__names_lost_list *less, struct phx__names_lost_list *list)
 {
     uint32_t i, k = 0;
 
     for (i = 0; i < from->count; i++) {
-        const struct phx_lost *names = &from->at[i].names;
-        uint64_t first = names->range.first, last = names->range.last;
+        uint64_t first = from->at[i].range.first, last = from->at[i].range.last;
         int some = 1; /* something of first..last remains */
-        while (k < less->count && less->at[k].names.range.last < first)
+        while (k < less->count && less->at[k].range.last < first)
             k++;
-        for (; some && k < less->count && less->at[k].names.range.first <= last; k++) {
-            const struct phx_range *cut = &less->at[k].names.range;
-            if (cut->first > first && lost_put(l, &l->news, names, first, cut->first - 1, back) != 0)
+        for (; some && k < less->count && less->at[k].range.first <= last; k++) {
+            const struct phx_range *cut = &less->at[k].range;
+            if (cut->first > first && lost_put(l, list, &from->at[i], first, cut->first - 1) != 0)
                 return PHX_ENOMEM;
             if (cut->last >= last) {
                 some = 0;
@@ -14578,7 +14625,7 @@ PHX__COLD static int lost_minus(struct phx__names_lost *l, const struct phx__nam
             }
             first = cut->last + 1;
         }
-        if (some && lost_put(l, &l->news, names, first, last, back) != 0)
+        if (some && lost_put(l, list, &from->at[i], first, last) != 0)
             return PHX_ENOMEM;
     }
     return 0;
@@ -14595,7 +14642,9 @@ void phx__names_lost_init(struct phx__names_lost *l, struct phx__mem *mem, struc
 PHX__COLD void phx__names_lost_free(struct phx__names_lost *l)
 {
     lost_drop(l, &l->now);
-    lost_drop(l, &l->news);
+    lost_drop(l, &l->told);
+    lost_drop(l, &l->gone);
+    lost_drop(l, &l->come);
     phx__names_index_free(&l->dead);
 }
 
@@ -14615,10 +14664,10 @@ PHX__COLD static int lost_is_untouched(const struct phx__names_lost *l)
     return 1;
 }
 
-PHX__COLD int phx__names_lost_find(struct phx__names_lost *l)
+/* Brings `now` up to date. 0 or PHX_ENOMEM: nothing changed. */
+PHX__COLD static int lost_find(struct phx__names_lost *l)
 {
     struct phx__names_lost_list list = { NULL, 0, 0 };
-    uint32_t news = l->news.count;
     int err = 0;
 
     if (l->version == l->names->version || lost_is_untouched(l)) {
@@ -14631,40 +14680,64 @@ PHX__COLD int phx__names_lost_find(struct phx__names_lost *l)
         l->dead_version = l->names->dead_version;
     for (uint32_t i = 0; err == 0 && i < l->dead.count; i++)
         err = lost_cut(l, &list, &l->dead.at[i]);
-    if (err != 0 || (err = lost_minus(l, &l->now, &list, 1)) != 0
-        || (err = lost_minus(l, &list, &l->now, 0)) != 0) {
-        l->news.count = news;
+    if (err != 0) {
         lost_drop(l, &list);
         return err;
     }
     lost_drop(l, &l->now);
     l->now = list;
+    l->fresh = 1;
     l->version = l->names->version;
+    return 0;
+}
+
+PHX__COLD int phx__names_lost_compare(struct phx__names_lost *l)
+{
+    struct phx__names_lost_list told = { NULL, 0, 0 }, none = { NULL, 0, 0 };
+
+    if (l->gone.count + l->come.count > 0)
+        return 0; /* these first */
+    if (lost_find(l) != 0)
+        return PHX_ENOMEM;
+    if (!l->fresh)
+        return 0;
+    if (lost_minus(l, &l->told, &l->now, &l->gone) != 0 || lost_minus(l, &l->now, &l->told, &l->come) != 0
+        || lost_minus(l, &l->now, &none, &told) != 0) {
+        lost_drop(l, &l->gone);
+        lost_drop(l, &l->come);
+        lost_drop(l, &told);
+        return PHX_ENOMEM;
+    }
+    lost_drop(l, &l->told);
+    l->told = told;
+    l->fresh = 0;
     return 0;
 }
 
 PHX__COLD int phx__names_lost_take(struct phx__names_lost *l, struct phx_lost *out, int *is_lost)
 {
-    if (l->taken == l->news.count)
+    struct phx__names_lost_list *list = l->gone.count > 0 ? &l->gone : &l->come;
+
+    if (list->count == 0)
         return 0;
-    *out = l->news.at[l->taken].names;
-    *is_lost = !l->news.at[l->taken++].back;
-    if (l->taken == l->news.count) {
+    *is_lost = list == &l->come;
+    *out = list->at[l->taken++];
+    if (l->taken == list->count) {
         l->taken = 0;
-        lost_drop(l, &l->news);
+        lost_drop(l, list);
     }
     return 1;
 }
 
 PHX__COLD void phx__names_lost_forget(struct phx__names_lost *l, const struct phx_id *owner)
 {
-    struct phx__names_lost_list *now = &l->now;
-    uint32_t kept = 0;
+    struct phx__names_lost_list *told = &l->told;
+    uint32_t i, kept = 0;
 
-    for (uint32_t i = 0; i < now->count; i++)
-        if (!phx__id_equal(&now->at[i].names.owner, owner))
-            now->at[kept++] = now->at[i];
-    now->count = kept;
+    for (i = 0; i < told->count; i++)
+        if (!phx__id_equal(&told->at[i].owner, owner))
+            told->at[kept++] = told->at[i];
+    told->count = kept;
 }
 
 size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t last, struct phx_lost *out,
@@ -14674,13 +14747,13 @@ size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t l
     size_t n = 0;
     uint32_t i;
 
-    if (phx__names_lost_find(l) != 0)
+    if (lost_find(l) != 0)
         return 0;
     i = phx__names_index_find(now->at, sizeof *now->at, now->count, first);
-    for (; i < now->count && now->at[i].names.range.first <= last; i++, n++) {
+    for (; i < now->count && now->at[i].range.first <= last; i++, n++) {
         if (n >= capacity)
             continue;
-        out[n] = now->at[i].names;
+        out[n] = now->at[i];
         out[n].range.first = PHX__MAX(out[n].range.first, first);
         out[n].range.last = PHX__MIN(out[n].range.last, last);
     }
@@ -14816,7 +14889,9 @@ PHX__COLD int phx__dial_addr_is_same(const struct phx__ratelimit *l, const struc
 
 PHX__COLD uint64_t phx__dial_addr_tried(const struct phx__dial_addr *at, uint64_t now)
 {
-    return at->tried_ms == 0 ? 0 : now - (uint32_t)((uint32_t)(now / PHX__MS) - at->tried_ms) * PHX__MS;
+    uint64_t ago = (uint32_t)((uint32_t)(now / PHX__MS) - at->tried_ms) * PHX__MS;
+
+    return at->tried_ms == 0 ? 0 : now > ago ? now - ago : 1;
 }
 
 /* Until when an address is left alone, since it leads to this very node or to another one; 0: it is not. */
@@ -15431,8 +15506,8 @@ PHX__COLD static struct phx__dial_target *dial_find(const struct phx__dial *d, u
     const struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
     struct phx__dial_target *t = of == NULL ? NULL : &d->targets.at[of->target];
 
-    if (t != NULL)
-        *i = phx__dial_addr_index(t->at, t->count, of->key);
+    for (*i = 0; t != NULL && !(t->at[*i].dialled && t->at[*i].key == of->key);)
+        ++*i;
     return t;
 }
 
@@ -15513,7 +15588,8 @@ PHX__COLD static void dial_forgive(struct phx__dial *d, struct phx__dial_target 
 PHX__COLD static uint64_t dial_after_round(struct phx__dial *d, struct phx__dial_target *t)
 {
     switch (t->verdict) {
-    case DIAL_DUPLICATE: return DIAL_DUPLICATE_US;
+    case DIAL_DUPLICATE: /* a hub that dialled us stays unknown while it says so, and rate.c is for nodes */
+        return t->hub ? PHX__MAX(dial_backoff(d, t), DIAL_DUPLICATE_US) : DIAL_DUPLICATE_US;
     case DIAL_BARRED: t->failures++; return dial_long(d);
     default: return dial_backoff(d, t);
     }
@@ -15716,7 +15792,8 @@ PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_targe
         dial_plan(d, t, courtesy); /* our own turns are late, so are the other side's */
         return;
     }
-    t->ticket = ++d->ticket;
+    d->ticket += d->ticket == UINT32_MAX ? 2 : 1; /* 0 is none */
+    t->ticket = d->ticket;
     phx__timer_stop(&d->targets.due, dial_index(d, t));
     d->waiting++;
 }
@@ -22144,8 +22221,7 @@ PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
     const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
 
     return DEAD_EACH + DEAD_EACH / 8 + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
-           + phx__names_count(&p->names, node)
-                 * (sizeof(struct phx__claim) + sizeof(struct phx__names_lost_item))
+           + phx__names_count(&p->names, node) * (sizeof(struct phx__claim) + 2 * sizeof(struct phx_lost))
            + (phx__post_sched_find(&p->post, node) != NULL ? sizeof(struct phx__post_peer) : 0)
            + (phx__detect_trouble_of(&p->detect, node) != NULL ? sizeof(struct phx__detect_trouble) : 0)
            + (t != NULL ? sizeof *t + t->count * sizeof *t->at : 0);
@@ -24620,7 +24696,9 @@ static int step_next_ready(phx *p, int k, int n)
         now = phx__node_clock(p);
         p->step.read_at = k == 0 ? now : p->step.read_at;
         if (now - p->step.read_at > p->detect.limits.interval_us / 10) {
-            p->step.first = (p->step.first + k) % n;
+            /* Of more than these wait() has turned its list by as many already. */
+            p->step.first = n < STEP_READY_MOST ? (p->step.first + k) % n
+                                                : (int)phx__rnd_below(&p->rnd, (uint64_t)n);
             p->step.more = 1;
             return -1;
         }
@@ -24738,7 +24816,8 @@ PHX__COLD static void step_report_lost(phx *p)
 PHX__COLD static int step_report_broken(phx *p)
 {
     struct phx_lost lost;
-    int broken, err = phx__names_lost_find(&p->lost);
+    int broken, rest = p->lost.gone.count + p->lost.come.count > 0; /* of an older version */
+    int err = phx__names_lost_compare(&p->lost);
     uint32_t done = 0;
 
     p->news.late |= err != 0;
@@ -24746,7 +24825,7 @@ PHX__COLD static int step_report_broken(phx *p)
         if (!step_may_tell(p, done))
             return PHX_EAGAIN;
         if (!phx__names_lost_take(&p->lost, &lost, &broken))
-            return err;
+            return rest ? PHX_EAGAIN : err;
         phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
                       lost.range.first, lost.range.last, broken ? "broken" : "back");
         if (p->cfg.on_broken != NULL && !p->step.free_later && !p->leave.departed)

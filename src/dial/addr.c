@@ -63,7 +63,9 @@ PHX__COLD int phx__dial_addr_is_same(const struct phx__ratelimit *l, const struc
 
 PHX__COLD uint64_t phx__dial_addr_tried(const struct phx__dial_addr *at, uint64_t now)
 {
-    return at->tried_ms == 0 ? 0 : now - (uint32_t)((uint32_t)(now / PHX__MS) - at->tried_ms) * PHX__MS;
+    uint64_t ago = (uint32_t)((uint32_t)(now / PHX__MS) - at->tried_ms) * PHX__MS;
+
+    return at->tried_ms == 0 ? 0 : now > ago ? now - ago : 1;
 }
 
 /* Until when an address is left alone, since it leads to this very node or to another one; 0: it is not. */

@@ -199,8 +199,8 @@ PHX__COLD static struct phx__dial_target *dial_find(const struct phx__dial *d, u
     const struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
     struct phx__dial_target *t = of == NULL ? NULL : &d->targets.at[of->target];
 
-    if (t != NULL)
-        *i = phx__dial_addr_index(t->at, t->count, of->key);
+    for (*i = 0; t != NULL && !(t->at[*i].dialled && t->at[*i].key == of->key);)
+        ++*i;
     return t;
 }
 
@@ -281,7 +281,8 @@ PHX__COLD static void dial_forgive(struct phx__dial *d, struct phx__dial_target 
 PHX__COLD static uint64_t dial_after_round(struct phx__dial *d, struct phx__dial_target *t)
 {
     switch (t->verdict) {
-    case DIAL_DUPLICATE: return DIAL_DUPLICATE_US;
+    case DIAL_DUPLICATE: /* a hub that dialled us stays unknown while it says so, and rate.c is for nodes */
+        return t->hub ? PHX__MAX(dial_backoff(d, t), DIAL_DUPLICATE_US) : DIAL_DUPLICATE_US;
     case DIAL_BARRED: t->failures++; return dial_long(d);
     default: return dial_backoff(d, t);
     }
@@ -484,7 +485,8 @@ PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_targe
         dial_plan(d, t, courtesy); /* our own turns are late, so are the other side's */
         return;
     }
-    t->ticket = ++d->ticket;
+    d->ticket += d->ticket == UINT32_MAX ? 2 : 1; /* 0 is none */
+    t->ticket = d->ticket;
     phx__timer_stop(&d->targets.due, dial_index(d, t));
     d->waiting++;
 }

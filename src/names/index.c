@@ -3,9 +3,9 @@
 /* A sorted array of disjoint segments {first, last, owner}, neighbours of one owner merged, so a lookup is
  * one binary search and the segment is the widest range with that answer.
  *
- * A build takes 6 ms with 100,000 claims, 60 us with 1,000. So a few new claims go at once to a second list
- * of segments, which counts before the first until the next build. After many, or if one has gone, the index
- * is built at the next lookup and not before: a node that joins hears a thousand cards and asks then.
+ * The index is brought up to date at the first lookup after a change and not before: a node that joins hears
+ * a thousand cards in a row and asks afterwards. A build takes 6 ms with 100,000 claims, 60 us with 1,000. So
+ * a few new claims go to a second list of segments, which counts before the first until the next build.
  *
  * The build is a sweep from name 0 upwards over two heaps: for each node the next claim, lowest first, and
  * the claims open at this point, strongest first. A claim that ended while buried in the second heap is

@@ -30,7 +30,9 @@
 /* Above it an epoch is not remembered, nor one so far above those that are. */
 #define NAMES_EPOCH_ROOM (UINT64_MAX / 2)
 #define NAMES_EPOCH_LEAP (UINT64_C(1) << 40)
-/* Segments of the index that are looked at for patches before it is built anew: so many, and one in 64. */
+/* In grown_count: the index must be built anew. */
+#define NAMES_REBUILD (PHX__NAMES_GROWN + 1)
+/* Patches that an index takes before it is built anew: so many, and one for each 64 segments. */
 #define NAMES_PATCHED 256u
 
 /* One past the last claim that begins at last or before it, counting from claim i. */
@@ -117,7 +119,8 @@ PHX__COLD static int names_contest(struct phx__names *n, uint32_t node, const st
     /* What does not fit into a card (a hostile one cut ours) is given up, and the application told. */
     for (i = PHX__CARD_CLAIMS; i < own->count; i++)
         names_lose(n, own->at[i].first, own->at[i].last, node);
-    n->stale |= own->count > PHX__CARD_CLAIMS;
+    if (own->count > PHX__CARD_CLAIMS)
+        n->grown_count = NAMES_REBUILD;
     own->count = PHX__MIN(own->count, PHX__CARD_CLAIMS);
     return 1;
 }
@@ -244,43 +247,46 @@ static uint32_t names_gaps(const struct phx__names_of *own, uint32_t i, uint64_t
     return gaps + 1;
 }
 
-/* Puts these pieces, for which there is room, in the place of claims i..j - 1. */
-static void names_splice(struct phx__names_of *own, uint32_t i, uint32_t j, const struct phx__claim *piece,
-                         uint32_t pieces)
+/* Puts a claim behind those from..out - 1, or into the last of these: how many more they are. */
+static uint32_t names_emit(struct phx__claim *at, uint32_t from, uint32_t out, struct phx__claim c)
 {
-    memmove(own->at + i + pieces, own->at + j, (own->count - j) * sizeof *own->at);
-    memcpy(own->at + i, piece, pieces * sizeof *own->at);
-    own->count += i + pieces - j;
+    int joins = out > from && at[out - 1].last + 1 == c.first && at[out - 1].epoch == c.epoch;
+
+    if (joins)
+        at[out - 1].last = c.last;
+    else
+        at[out] = c;
+    return !joins;
 }
 
-/* Makes one claim of a new one and all that it meets, which is i..j - 1, or touches. */
-PHX__COLD static void names_merge(struct phx__names_of *own, uint32_t i, uint32_t j, struct phx__claim want)
-{
-    i -= i > 0 && own->at[i - 1].last + 1 == want.first;
-    j += j < own->count && own->at[j].first - 1 == want.last;
-    if (j > i) {
-        want.first = PHX__MIN(want.first, own->at[i].first);
-        want.last = PHX__MAX(want.last, own->at[j - 1].last);
-    }
-    names_splice(own, i, j, &want, 1);
-}
-
-/* Fills the gaps that claims i..j - 1, all that it meets, leave in a new one. There is room. It goes down
- * from the last one, so nothing is overwritten that has not been moved. */
+/* Fills the gaps that own claims i..j - 1 leave in a new one, for which there is room. raises: those that it
+ * meets or touches get its epoch. Neighbours of one epoch become one claim. */
 PHX__COLD static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t j, uint32_t gaps,
-                                 struct phx__claim want)
+                                 const struct phx__claim *want, int raises)
 {
-    memmove(own->at + j + gaps, own->at + j, (own->count - j) * sizeof *own->at);
-    own->count += gaps;
-    while (gaps > 0) {
-        struct phx__claim next = { j > i ? own->at[j - 1].last + 1 : want.first, want.last, want.epoch };
-        if (j > i && own->at[j - 1].last >= want.last) /* no gap behind this one, but before it */
-            next = own->at[--j];
-        else
-            gaps--;
-        own->at[j + gaps] = next;
-        want.last = next.first - 1; /* unused at name 0 */
+    uint32_t in = i + gaps, out = i;
+    struct phx__claim gap = *want;
+    int open = 1; /* something of it is left to fill */
+
+    memmove(own->at + in, own->at + i, (own->count - i) * sizeof *own->at);
+    for (own->count += gaps; in < j + gaps; in++) {
+        struct phx__claim held = own->at[in]; /* out may be its own place */
+        gap.last = held.first <= want->last ? held.first - 1 : want->last; /* unused at name 0 */
+        if (open && held.first > gap.first)
+            out += names_emit(own->at, i, out, gap);
+        open &= held.last < want->last;
+        if (raises && (held.last >= want->first || held.last + 1 == want->first)
+            && (held.first <= want->last || held.first - 1 == want->last))
+            held.epoch = want->epoch;
+        out += names_emit(own->at, i, out, held);
+        gap.first = PHX__MAX(held.last + 1, want->first);
     }
+    gap.last = want->last;
+    if (open)
+        out += names_emit(own->at, i, out, gap);
+    if (out < in)
+        memmove(own->at + out, own->at + in, (own->count - in) * sizeof *own->at);
+    own->count -= in - out;
 }
 
 static void names_see_epoch(struct phx__names *n, uint64_t epoch)
@@ -321,26 +327,20 @@ PHX__APART static void names_change(struct phx__names *n, uint64_t first, uint64
     c->count += c->count <= PHX__COUNT(c->at);
 }
 
-/* Gives a node what its new claim wins in the index, unless that is built anew at the next look-up anyhow. */
-PHX__COLD static void names_patch(struct phx__names *n, uint32_t node, const struct phx__claim *c)
+/* The node has new claims between these names: the index is patched at the next look-up. */
+PHX__COLD static void names_grew(struct phx__names *n, uint32_t node, uint64_t first, uint64_t last)
 {
-    struct phx_range part;
+    uint32_t i = 0;
 
-    for (uint64_t name = c->first; !n->stale; name = part.last + 1) {
-        uint32_t owner = phx__names_index_look(&n->index, name, &part);
-        const struct phx__names_of *of = owner == PHX__NONE || owner == node ? NULL : &n->of[owner];
-        uint32_t i = of == NULL ? 0 : names_from(of, name);
-        int wins = owner != node;
-        part = (struct phx_range){ name, PHX__MIN(part.last, c->last) };
-        if (of != NULL && i < of->count) { /* of an owner that has lost it the claim may be gone */
-            int holds = of->at[i].first <= name;
-            part.last = PHX__MIN(part.last, holds ? of->at[i].last : of->at[i].first - 1);
-            wins = !holds || phx__names_index_beats(n->ids, c->epoch, node, of->at[i].epoch, owner);
-        }
-        n->stale = ++n->patched > n->index.count / 64 + NAMES_PATCHED
-                   || (wins && phx__names_index_put(&n->index, &part, node) != 0);
-        if (part.last == c->last)
-            return;
+    while (i < n->grown_count && i < PHX__COUNT(n->grown) && n->grown[i].node != node)
+        i++;
+    if (i == PHX__COUNT(n->grown)) {
+        n->grown_count = NAMES_REBUILD;
+    } else if (i == n->grown_count) {
+        n->grown[n->grown_count++] = (struct phx__names_grown){ node, { first, last } };
+    } else {
+        n->grown[i].names.first = PHX__MIN(n->grown[i].names.first, first);
+        n->grown[i].names.last = PHX__MAX(n->grown[i].names.last, last);
     }
 }
 
@@ -369,10 +369,10 @@ static void names_differ(struct phx__names *n, uint32_t node, const struct phx__
         is_old = k == b->count || (i < a->count && a->at[i].first <= b->at[k].first);
         c = is_old ? &a->at[i++] : &b->at[k++];
         names_change(n, c->first, c->last);
-        if (is_old)
-            n->stale |= !names_outdone(c, b);
-        else if (!n->of[node].dead)
-            names_patch(n, node, c);
+        if (!is_old)
+            names_grew(n, node, c->first, c->last);
+        else if (!names_outdone(c, b))
+            n->grown_count = NAMES_REBUILD;
     }
 }
 
@@ -429,11 +429,10 @@ PHX__COLD int phx__names_assume(struct phx__names *n, uint64_t first, uint64_t l
         return PHX_ENOMEM;
     names_see_epoch(n, want.epoch);
     j = names_past(own, i, last);
-    if (want.epoch == n->epoch_max && !n->keep)
-        names_merge(own, i, j, want);
-    else
-        names_fill(own, i, j, gaps, want);
-    names_patch(n, PHX__SELF, &want);
+    j += j < own->count;
+    i -= i > 0;
+    names_fill(own, i, j, gaps, &want, want.epoch == n->epoch_max && !n->keep);
+    names_grew(n, PHX__SELF, first, last);
     names_change(n, first, last);
     names_close(n, own, i, was);
     return 1;
@@ -464,8 +463,10 @@ PHX__COLD int phx__names_release(struct phx__names *n, uint64_t first, uint64_t 
         return PHX_ELIMIT; /* a hole in the middle makes one claim more than a card can hold */
     if (names_room(n, own, i + pieces > j) != 0)
         return PHX_ENOMEM;
-    names_splice(own, i, j, piece, pieces);
-    n->stale = 1;
+    memmove(own->at + i + pieces, own->at + j, (own->count - j) * sizeof *own->at);
+    memcpy(own->at + i, piece, pieces * sizeof *own->at);
+    own->count += i + pieces - j;
+    n->grown_count = NAMES_REBUILD;
     names_change(n, first, last);
     names_close(n, own, i, was);
     return 1;
@@ -518,7 +519,7 @@ PHX__COLD int phx__names_dead(struct phx__names *n, uint32_t node, int dead)
     else if (!dead && (changed = names_contest(n, node, &n->of[node])) < 0)
         return changed;
     n->of[node].dead = (uint32_t)dead;
-    names_differ(n, node, dead ? &n->of[node] : &none, dead ? &none : &n->of[node]);
+    names_differ(n, node, &n->of[node], &none);
     n->version += n->of[node].count > 0;
     n->dead_version++;
     return changed;
@@ -550,19 +551,65 @@ PHX__COLD void phx__names_forget(struct phx__names *n, uint32_t node)
         names_replace(n, node, &none);
 }
 
+/* Gives a node what its claim wins. 0 or PHX_ENOMEM. */
+PHX__COLD static int names_patch_claim(struct phx__names *n, uint32_t node, const struct phx__claim *c,
+                                       uint32_t most)
+{
+    struct phx_range part;
+
+    for (uint64_t name = c->first;; name = part.last + 1) {
+        uint32_t owner = phx__names_index_look(&n->index, name, &part);
+        const struct phx__names_of *of = owner == PHX__NONE ? NULL : &n->of[owner];
+        uint32_t i = of == NULL ? 0 : names_from(of, name);
+        int wins = owner != node;
+        part = (struct phx_range){ name, PHX__MIN(part.last, c->last) };
+        if (of != NULL && i < of->count) { /* of an owner that has lost it the claim may be gone */
+            int holds = of->at[i].first <= name;
+            part.last = PHX__MIN(part.last, holds ? of->at[i].last : of->at[i].first - 1);
+            wins &= !holds || phx__names_index_beats(n->ids, c->epoch, node, of->at[i].epoch, owner);
+        }
+        if (wins && phx__names_index_put(&n->index, &part, node) != 0)
+            return PHX_ENOMEM;
+        if (part.last == c->last || n->index.recent_count > most)
+            return 0;
+    }
+}
+
+/* Brings the index up to date: patches it where few claims are new, and none that counted is gone. */
+PHX__COLD static int names_renew_index(struct phx__names *n)
+{
+    uint32_t k, i, looked = 0, most = n->index.count / 64 + NAMES_PATCHED;
+    int err = 0;
+
+    phx__names_join_pages(n);
+    for (k = 0; k < n->grown_count && n->grown_count != NAMES_REBUILD; k++) {
+        const struct phx__names_of *of = &n->of[n->grown[k].node];
+        struct phx_range hull = n->grown[k].names;
+        for (i = of->dead ? of->count : names_from(of, hull.first);
+             i < of->count && of->at[i].first <= hull.last && err == 0; i++) {
+            if (n->index.recent_count > most || looked++ > most) {
+                n->grown_count = NAMES_REBUILD; /* also if there is no memory for it now */
+                break;
+            }
+            err = names_patch_claim(n, n->grown[k].node, &of->at[i], most);
+        }
+    }
+    if (n->index.recent_count > most)
+        n->grown_count = NAMES_REBUILD;
+    return n->grown_count == NAMES_REBUILD ? phx__names_index_build(&n->index, n->of, n->capacity, 0) : err;
+}
+
 uint32_t phx__names_owner(struct phx__names *n, uint64_t name, struct phx_range *around, int *error)
 {
     struct phx_range range = { name, name };
     uint32_t owner = PHX__NONE, i;
     int err = 0;
 
-    if (n->stale) {
-        phx__names_join_pages(n);
-        err = phx__names_index_build(&n->index, n->of, n->capacity, 0);
-        n->stale = err != 0;
-        n->patched = 0;
-    }
+    if (n->indexed != n->version)
+        err = names_renew_index(n);
     if (err == 0) {
+        n->indexed = n->version;
+        n->grown_count = 0;
         owner = phx__names_index_look(&n->index, name, &range);
     } else if (n->capacity > 0 && (i = names_from(n->of, name)) < n->of->count
                && n->of->at[i].first <= name) {

@@ -13,6 +13,7 @@ struct phx__names_changes {
     struct phx_range at[64];
     uint32_t count; /* one more than there is room for: any name */
 };
+#define PHX__NAMES_GROWN 8u
 struct phx__names {
     struct phx__mem *mem;
     struct phx__ids *ids;
@@ -22,8 +23,12 @@ struct phx__names {
     uint32_t page_count, page_capacity, paged; /* paged: claims there */
     struct phx__names_index index; /* over all claims but those of the failed */
     uint64_t version; /* grows with each change of any claim: cheap "did anything change?" */
-    int stale;         /* the index is built anew at the next look-up */
-    uint32_t patched;  /* segments that were looked at for patches since it was built */
+    uint64_t indexed; /* version of the index */
+    struct phx__names_grown {
+        uint32_t node;
+        struct phx_range names;
+    } grown[PHX__NAMES_GROWN]; /* who has new claims since then, and between which names */
+    uint32_t grown_count;      /* one more than there is room for: the index is built anew */
     uint64_t dead_version; /* grows with each change of a claim of the failed */
     struct phx__names_changes changes;
     struct phx__names_conflict *conflicts; /* waiting for phx__names_take_conflict */

@@ -24,8 +24,7 @@ PHX__COLD static size_t dead_cost(const phx *p, uint32_t node)
     const struct phx__dial_target *t = phx__dial_target_of(&p->dial.targets, node);
 
     return DEAD_EACH + DEAD_EACH / 8 + (d->card != NULL ? sizeof *d->card + d->card->size : 0)
-           + phx__names_count(&p->names, node)
-                 * (sizeof(struct phx__claim) + sizeof(struct phx__names_lost_item))
+           + phx__names_count(&p->names, node) * (sizeof(struct phx__claim) + 2 * sizeof(struct phx_lost))
            + (phx__post_sched_find(&p->post, node) != NULL ? sizeof(struct phx__post_peer) : 0)
            + (phx__detect_trouble_of(&p->detect, node) != NULL ? sizeof(struct phx__detect_trouble) : 0)
            + (t != NULL ? sizeof *t + t->count * sizeof *t->at : 0);

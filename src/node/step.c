@@ -116,7 +116,9 @@ static int step_next_ready(phx *p, int k, int n)
         now = phx__node_clock(p);
         p->step.read_at = k == 0 ? now : p->step.read_at;
         if (now - p->step.read_at > p->detect.limits.interval_us / 10) {
-            p->step.first = (p->step.first + k) % n;
+            /* Of more than these wait() has turned its list by as many already. */
+            p->step.first = n < STEP_READY_MOST ? (p->step.first + k) % n
+                                                : (int)phx__rnd_below(&p->rnd, (uint64_t)n);
             p->step.more = 1;
             return -1;
         }
@@ -234,7 +236,8 @@ PHX__COLD static void step_report_lost(phx *p)
 PHX__COLD static int step_report_broken(phx *p)
 {
     struct phx_lost lost;
-    int broken, err = phx__names_lost_find(&p->lost);
+    int broken, rest = p->lost.gone.count + p->lost.come.count > 0; /* of an older version */
+    int err = phx__names_lost_compare(&p->lost);
     uint32_t done = 0;
 
     p->news.late |= err != 0;
@@ -242,7 +245,7 @@ PHX__COLD static int step_report_broken(phx *p)
         if (!step_may_tell(p, done))
             return PHX_EAGAIN;
         if (!phx__names_lost_take(&p->lost, &lost, &broken))
-            return err;
+            return rest ? PHX_EAGAIN : err;
         phx__node_log(p, broken ? PHX_LOG_WARN : PHX_LOG_INFO, "names %u to %u are %s",
                       lost.range.first, lost.range.last, broken ? "broken" : "back");
         if (p->cfg.on_broken != NULL && !p->step.free_later && !p->leave.departed)

@@ -439,7 +439,7 @@ static void test_bytes(void)
 static void test_memory(void)
 {
     /* Goal: no memory is told, and everything comes back. */
-    struct test_heap heap = { 0, 0, 0, 0, 0, 0, 0 };
+    struct test_heap heap = { 0, 0, 0, 0, 0, 0, 0, 0 };
     struct phx_alloc alloc;
     struct ftm_mem mem = { NULL, 0, 0, 0 };
     struct ftm_agree_ops ops = { NULL, on_nothing };

@@ -154,10 +154,10 @@ static uint32_t owners_winner(const phx *p, uint64_t name)
     return best;
 }
 
-/* Own claims that are in pages are not where owners_winner looks, until the index is built. */
+/* Own claims that are in pages are not where owners_winner looks, until the index is renewed. */
 static int owners_is_fresh(const phx *p)
 {
-    return !p->names.stale && p->names.page_count == 0;
+    return p->names.indexed == p->names.version && p->names.page_count == 0;
 }
 
 static void owners_ask(struct check *c, uint32_t host, uint64_t name)

@@ -400,7 +400,8 @@ static void test_duplicate(void)
      * unknown, then known, then its link going down. */
     struct rig *r = rig_new(10, 64, 11);
     struct phx_address a[2];
-    uint32_t node = rig_node(r);
+    uint32_t node = rig_node(r), i;
+    uint64_t wait, least = RETRY_MAX, most = 0;
 
     a[0] = v4(1, 1);
     a[1] = v4(1, 2);
@@ -411,8 +412,7 @@ static void test_duplicate(void)
     rig_fail(r, r->open[0].slot, PHX_EDUPLICATE);
     ok(r->open_count == 1, "one says duplicate, but not who it is: the other goes on");
     rig_fail(r, r->open[0].slot, PHX_EDUPLICATE);
-    ok(r->open_count == 0 && r->d.targets.at[0].failures == 0,
-       "it says so, too: the round is over, no failure");
+    ok(r->open_count == 0 && !r->d.targets.at[0].round, "it says so, too: the round is over");
     ok(rig_wait(r) == SECOND, "again after a second");
     rig_fail(r, r->last.slot, PHX_EDUPLICATE);
     rig_wait(r);
@@ -435,6 +435,19 @@ static void test_duplicate(void)
     rig_fail(r, r->last.slot, PHX_EDUPLICATE);
     ok(rig_wait(r) == SECOND, "a second also if the link with it is not up here");
     rig_check(r);
+    rig_free(r);
+    /* A hub has dialled us, and never says who it is. */
+    r = rig_new(10, 64, 11);
+    check(rig_hub(r, 1) == 0, "a hub");
+    rig_wait(r);
+    for (i = 0; i < 40; i++) {
+        rig_fail(r, r->last.slot, PHX_EDUPLICATE);
+        wait = rig_wait(r);
+        least = PHX__MIN(wait, least);
+        most = i < 20 ? 0 : PHX__MAX(wait, most);
+    }
+    ok(least == SECOND && most > RETRY_MAX / 2 && most <= RETRY_MAX, "a hub more and more rarely, up to %u s",
+       (unsigned)(most / SECOND));
     rig_free(r);
 }
 

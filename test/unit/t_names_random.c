@@ -105,7 +105,7 @@ static int model_set(struct model *m, uint32_t node, const struct phx__claim *c,
     return changed;
 }
 
-/* Own claims: sorted, disjoint, and those of the model. */
+/* Own claims: sorted, disjoint, as few as their epochs allow, and those of the model. */
 static int model_own_agrees(const struct model *m, struct rig *r)
 {
     const struct phx__claim *before = NULL;
@@ -115,6 +115,8 @@ static int model_own_agrees(const struct model *m, struct rig *r)
         const struct phx__claim *c = &r->names.of[PHX__SELF].at[i];
 
         if (c->first > c->last || (before != NULL && before->last >= c->first))
+            return 0;
+        if (before != NULL && before->last + 1 == c->first && before->epoch == c->epoch)
             return 0;
         for (name = (uint32_t)(c->first - m->base); name <= c->last - m->base; name++) {
             if (name >= NAMES || !m->has[0][name] || m->epoch[0][name] != c->epoch)
