@@ -1280,7 +1280,8 @@ struct phx__link_out {
 };
 
 struct phx__link_in {
-    struct phx__block *stash; /* the front of a frame whose rest has not come yet; NULL: nothing is kept */
+    uint8_t *stash; /* the front of a frame whose rest has not come yet */
+    uint32_t stash_size, stash_capacity;
     uint32_t stride; /* size of large frames that come one behind the other; 0: unknown */
     uint8_t more;    /* the last read filled its buffer: there may be more */
     uint8_t resting; /* its control frames cost too much: not read until the timer */
@@ -1382,6 +1383,12 @@ struct phx__link_ops {
     int (*random)(phx *ctx, void *out, size_t size); /* 0, or there are no random bytes: no hello */
 };
 
+/* Frames that were held, while a link goes on with them; at NULL: none. */
+struct phx__link_resumed {
+    uint8_t *at;
+    uint32_t size;
+};
+
 struct phx__link_set {
     struct phx__mem *mem;
     struct phx_os *os;
@@ -1397,6 +1404,7 @@ struct phx__link_set {
     const struct phx_id *self;
     uint64_t incarnation;
     uint64_t now;
+    struct phx__link_resumed resumed;
     uint8_t *scratch; /* one read buffer for all links */
     size_t scratch_size;
     size_t room; /* most bytes of one read: less than that where callbacks are slow */
@@ -9882,7 +9890,7 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 
     *left = 0;
     *out = NULL;
-    *done = open->block != NULL || (l->in.stash == NULL && place_expects(s, l));
+    *done = open->block != NULL || (l->in.stash_size == 0 && place_expects(s, l));
     if (!*done)
         return 0;
     if (open->size > 0 && !phx__buf_place_is_open(open)) { /* overtaken: the rest is thrown away */
@@ -9979,27 +9987,26 @@ static int link_on_frame(struct phx__link_set *s, struct phx__link *l, const str
     return err;
 }
 
-/* Keeps these bytes, which may stand in what was kept so far, for the next read. */
+/* Keeps these bytes for the next read. */
 static int link_stash(struct phx__link_set *s, struct phx__link_in *in, const uint8_t *p, size_t size)
 {
-    if (size == 0 || in->stash == NULL || size > in->stash->capacity) {
-        struct phx__block *grown = size > 0 ? phx__buf_block_new(s->mem, size) : NULL;
+    if (s->resumed.at != NULL && size > 0) { /* they stand in it, and what is before them is done */
+        in->stash = s->resumed.at;
+        in->stash_capacity = s->resumed.size;
+        s->resumed.at = NULL;
+    } else if (size == 0 || size > in->stash_capacity) {
+        uint8_t *grown = size > 0 ? phx__mem_get(s->mem, size) : NULL;
 
         if (size > 0 && grown == NULL)
             return PHX_ENOMEM;
-        phx__buf_block_drop(in->stash);
+        phx__mem_put(s->mem, in->stash, in->stash_capacity);
         in->stash = grown;
+        in->stash_capacity = (uint32_t)size;
     }
-    if (size > 0) {
-        memmove(in->stash->data, p, size);
-        in->stash->used = size;
-    }
+    if (size > 0)
+        memmove(in->stash, p, size);
+    in->stash_size = (uint32_t)size; /* less than a frame */
     return 0;
-}
-
-static size_t link_kept(const struct phx__link *l)
-{
-    return l->in.stash != NULL ? l->in.stash->used : 0;
 }
 
 /* Handles all whole frames in the size bytes at p and keeps the rest. */
@@ -10044,7 +10051,7 @@ static size_t link_room(const struct phx__link_set *s, const struct phx__link *l
 {
     uint32_t stride = l->in.stride;
     size_t most = stride == 0 || stride > s->room ? s->room : s->room / stride * stride;
-    size_t kept = link_kept(l), left = s->scratch_size - kept;
+    size_t kept = l->in.stash_size, left = s->scratch_size - kept;
     size_t room = most > kept ? most - kept : s->room < left ? s->room : left;
 
     most = l->state != PHX__LINK_UP ? LINK_HELLO_MOST : room;
@@ -10107,21 +10114,27 @@ static int link_read_place(struct phx__link_set *s, struct phx__link *l, int *do
     return err;
 }
 
-/* Goes on with frames that were held, where they are: the link may be closed meanwhile. */
+/* Goes on with frames that were held. Their memory is the set's meanwhile, as the link may be closed, and it
+ * takes in what must be held again. */
 static int link_resume(struct phx__link_set *s, struct phx__link *l)
 {
-    struct phx__block *frames = phx__buf_block_hold(l->in.stash);
+    uint32_t size = l->in.stash_size;
     int err;
 
+    s->resumed.at = l->in.stash;
+    s->resumed.size = l->in.stash_capacity;
+    l->in.stash = NULL;
+    l->in.stash_size = l->in.stash_capacity = 0;
     l->in.held = 0;
-    err = link_frames(s, l, frames->data, frames->used);
-    phx__buf_block_drop(frames);
+    err = link_frames(s, l, s->resumed.at, size);
+    phx__mem_put(s->mem, s->resumed.at, s->resumed.size);
+    s->resumed.at = NULL;
     return err;
 }
 
 int phx__link_read(struct phx__link_set *s, struct phx__link *l)
 {
-    size_t kept = link_kept(l);
+    size_t kept = l->in.stash_size;
     int done, err;
     long n;
 
@@ -10148,7 +10161,7 @@ int phx__link_read(struct phx__link_set *s, struct phx__link *l)
     if (done)
         return err;
     if (kept > 0)
-        memcpy(s->scratch, l->in.stash->data, kept);
+        memcpy(s->scratch, l->in.stash, kept);
     if (l->secure)
         return link_read_tls(s, l, kept);
     if (l->in.more)
@@ -10224,10 +10237,11 @@ PHX__COLD void phx__link_close(struct phx__link_set *s, struct phx__link *l, int
     phx__buf_block_drop(l->out.tail);
     l->out.tail = NULL;
     phx__buf_place_drop(&l->place.open);
-    phx__buf_block_drop(l->in.stash);
-    l->in.stash = NULL;
+    phx__mem_put(s->mem, l->in.stash, l->in.stash_capacity);
     phx__mem_put(s->mem, l->card.data, l->card.capacity);
-    memset(&l->card, 0, sizeof l->card);
+    l->in.stash = l->card.data = NULL;
+    l->in.stash_size = l->in.stash_capacity = 0;
+    l->card.total = l->card.capacity = 0;
 }
 
 /* ======== src/route/gap.c ======== */

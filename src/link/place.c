@@ -280,7 +280,7 @@ int phx__link_place_read(struct phx__link_set *s, struct phx__link *l, int *done
 
     *left = 0;
     *out = NULL;
-    *done = open->block != NULL || (l->in.stash == NULL && place_expects(s, l));
+    *done = open->block != NULL || (l->in.stash_size == 0 && place_expects(s, l));
     if (!*done)
         return 0;
     if (open->size > 0 && !phx__buf_place_is_open(open)) { /* overtaken: the rest is thrown away */

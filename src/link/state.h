@@ -40,7 +40,8 @@ struct phx__link_out {
 };
 
 struct phx__link_in {
-    struct phx__block *stash; /* the front of a frame whose rest has not come yet; NULL: nothing is kept */
+    uint8_t *stash; /* the front of a frame whose rest has not come yet */
+    uint32_t stash_size, stash_capacity;
     uint32_t stride; /* size of large frames that come one behind the other; 0: unknown */
     uint8_t more;    /* the last read filled its buffer: there may be more */
     uint8_t resting; /* its control frames cost too much: not read until the timer */
@@ -142,6 +143,12 @@ struct phx__link_ops {
     int (*random)(phx *ctx, void *out, size_t size); /* 0, or there are no random bytes: no hello */
 };
 
+/* Frames that were held, while a link goes on with them; at NULL: none. */
+struct phx__link_resumed {
+    uint8_t *at;
+    uint32_t size;
+};
+
 struct phx__link_set {
     struct phx__mem *mem;
     struct phx_os *os;
@@ -157,6 +164,7 @@ struct phx__link_set {
     const struct phx_id *self;
     uint64_t incarnation;
     uint64_t now;
+    struct phx__link_resumed resumed;
     uint8_t *scratch; /* one read buffer for all links */
     size_t scratch_size;
     size_t room; /* most bytes of one read: less than that where callbacks are slow */
