@@ -277,7 +277,7 @@ PHX__COLD static void names_fill(struct phx__names_of *own, uint32_t i, uint32_t
         open &= held.last < want->last;
         if (raises && (held.last >= want->first || held.last + 1 == want->first)
             && (held.first <= want->last || held.first - 1 == want->last))
-            held.epoch = want->epoch;
+            held.epoch = PHX__MAX(held.epoch, want->epoch); /* one beyond those that count stays */
         out += names_emit(own->at, i, out, held);
         gap.first = PHX__MAX(held.last + 1, want->first);
     }

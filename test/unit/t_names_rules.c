@@ -416,6 +416,16 @@ static void test_joined(void)
     }
     ok(own_count(&r) == 1 && most > 40 && r.names.of[PHX__SELF].at[0].last == 999, "a thousand are one");
     ok(rig_free(&r), "memory comes back");
+
+    rig_init(&r, 4, ranks);
+    r.names.keep = 0;
+    theirs = (struct phx__claim){ 5, 5, UINT64_MAX - 2 }; /* beyond the epochs that count */
+    check(set(&r, 1, 0, &theirs, 1) == 0 && phx__names_assume(&r.names, 5, 5) == 1, "outbid");
+    (void)phx__names_assume(&r.names, 6, 6);
+    print_own(&r, own);
+    ok(strcmp(own, "5-5@L 6-6@1") == 0 && owner(&r, 5) == PHX__SELF,
+       "but what it took to outbid a claim is not lowered: %s", own);
+    ok(rig_free(&r), "memory comes back");
 }
 
 /* A node of so many claims, with gaps between them and the oldest last, fails. */
