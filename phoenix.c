@@ -11878,7 +11878,7 @@ PHX__COLD int phx__route_card(struct phx__route *r, const uint8_t *card, uint32_
 /* What is held back for a neighbour whose neighbourhood does not come to stand is sent after so many moments
  * without a link, 16 s if 64 are known, 37 s if 400 are; while links come after BEAT_HELD_EVER times that. */
 #define BEAT_HELD_MOST 16u
-#define BEAT_HELD_EVER 8u
+#define BEAT_HELD_EVER 4u
 /* Twice the lost links between others that are noted until a flush; with fewer known all is checked. */
 #define BEAT_CUTS_MOST 4096u
 #define BEAT_CUTS_KNOWN 16u
