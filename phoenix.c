@@ -2548,6 +2548,14 @@ PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, u
                                            struct phx__dial_target *out[PHX__DIAL_HUBS + 1]);
 /* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
 PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
+/* The i-th of the addresses under which a node is dialled, and how it fared; NULL: there are no more. */
+PHX_PRIVATE const struct phx__dial_addr *phx__dial_target_look(const struct phx__dial_targets *ts,
+                                                               uint32_t node, uint32_t i,
+                                                               struct phx_address *to);
+/* The same of a hub, by its number; node: whom it stands for, PHX__NONE as long as nobody knows. */
+PHX_PRIVATE const struct phx__dial_addr *phx__dial_target_look_hub(const struct phx__dial_targets *ts,
+                                                                   uint32_t hub, uint32_t i,
+                                                                   struct phx_address *to, uint32_t *node);
 
 #endif
 
@@ -2630,6 +2638,8 @@ PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node, int rests);
 /* Somebody who says to be node dials us and is answered: our first dial of it, if it can wait, leaves him so
  * long. Once: nothing is proved yet. */
 PHX_PRIVATE void phx__dial_give_way(struct phx__dial *d, uint32_t node, uint64_t patience);
+/* The dial that we have answered has come to nothing: most often it was another node's address before. */
+PHX_PRIVATE void phx__dial_resume(struct phx__dial *d, uint32_t node);
 /* The other side of this dial has proved to be `node` (PHX__NONE: unknown). Else others are tried. */
 PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node);
 /* A dial failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after PHX_ESELF it rests
@@ -2645,13 +2655,6 @@ PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
 PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
 /* The node left or is forgotten: dial no more. Said without a link before its index is used again. */
 PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
-/* The i-th of the addresses under which a node is dialled, and how it fared; NULL: there are no more. */
-PHX_PRIVATE const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,
-                                                        struct phx_address *to);
-/* The same of a hub, by its number; node: whom it stands for, PHX__NONE as long as nobody knows. */
-PHX_PRIVATE const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial *d, uint32_t hub,
-                                                            uint32_t i, struct phx_address *to,
-                                                            uint32_t *node);
 /* Was the address of this dial never dialled before? */
 PHX_PRIVATE int phx__dial_is_first(const struct phx__dial *d, uint32_t slot);
 PHX_PRIVATE void phx__dial_stop(struct phx__dial *d);
@@ -15315,6 +15318,42 @@ PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_target
     return pick < ts->pick_count ? phx__dial_target_of(ts, ts->picks[pick].node) : NULL;
 }
 
+/* Address i of a target, and how it fared; NULL: it has not so many. */
+PHX__COLD static const struct phx__dial_addr *target_look(const struct phx__dial_targets *ts,
+                                                          const struct phx__dial_target *t, uint32_t i,
+                                                          struct phx_address *to)
+{
+    struct phx_address a[PHX__DIAL_ADDRESSES];
+
+    if (i >= t->count)
+        return NULL;
+    phx__dial_target_addresses(ts, t, a);
+    *to = a[i];
+    return &t->at[i];
+}
+
+PHX__COLD const struct phx__dial_addr *phx__dial_target_look(const struct phx__dial_targets *ts,
+                                                             uint32_t node, uint32_t i,
+                                                             struct phx_address *to)
+{
+    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
+
+    return phx__dial_target_list(ts, node, all) > 0 ? target_look(ts, all[0], i, to) : NULL;
+}
+
+PHX__COLD const struct phx__dial_addr *phx__dial_target_look_hub(const struct phx__dial_targets *ts,
+                                                                 uint32_t hub, uint32_t i,
+                                                                 struct phx_address *to, uint32_t *node)
+{
+    const struct phx__dial_target *t;
+
+    if (hub >= ts->hub_count)
+        return NULL;
+    t = &ts->at[ts->hubs[hub]];
+    *node = t->node;
+    return target_look(ts, t, i, to);
+}
+
 /* ======== src/dial/dial.c ======== */
 /* dial.c - who exists and how to reach them: hubs, known nodes, whom to dial next and when. */
 #ifdef PHX_LINES
@@ -16181,6 +16220,14 @@ PHX__COLD void phx__dial_give_way(struct phx__dial *d, uint32_t node, uint64_t p
     dial_plan(d, t, patience + dial_between(d, 0, DIAL_COURTESY_JITTER_US));
 }
 
+PHX__COLD void phx__dial_resume(struct phx__dial *d, uint32_t node)
+{
+    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
+
+    if (t != NULL && t->fresh == 1 && !t->round && dial_may_dial(d, t))
+        dial_set_sooner(d, t, *d->now + dial_between(d, 0, DIAL_FRESH_JITTER_US));
+}
+
 PHX__COLD void phx__dial_result(struct phx__dial *d, uint32_t slot, int error)
 {
     uint32_t i = 0;
@@ -16256,40 +16303,6 @@ PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
     dial_drop_addrs(d, node);
     ts->nodes[node].wanted = 0;
     dial_bound(d);
-}
-
-/* Address i of a target, and how it fared; NULL: it has not so many. */
-PHX__COLD static const struct phx__dial_addr *dial_look_at(const struct phx__dial *d,
-                                                           const struct phx__dial_target *t, uint32_t i,
-                                                           struct phx_address *to)
-{
-    struct phx_address a[PHX__DIAL_ADDRESSES];
-
-    if (i >= t->count)
-        return NULL;
-    phx__dial_target_addresses(&d->targets, t, a);
-    *to = a[i];
-    return &t->at[i];
-}
-
-PHX__COLD const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,
-                                                      struct phx_address *to)
-{
-    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-
-    return phx__dial_target_list(&d->targets, node, all) > 0 ? dial_look_at(d, all[0], i, to) : NULL;
-}
-
-PHX__COLD const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial *d, uint32_t hub, uint32_t i,
-                                                          struct phx_address *to, uint32_t *node)
-{
-    const struct phx__dial_target *t;
-
-    if (hub >= d->targets.hub_count)
-        return NULL;
-    t = &d->targets.at[d->targets.hubs[hub]];
-    *node = t->node;
-    return dial_look_at(d, t, i, to);
 }
 
 PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
@@ -23389,6 +23402,8 @@ PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, in
     }
     if (was != PHX__LINK_UP && l->dialer)
         links_resume_parked(p, l);
+    else if (was != PHX__LINK_UP)
+        phx__dial_resume(&p->dial, phx__id_find(&p->ids, &l->id));
     links_resume_listeners(p);
 }
 
@@ -23766,9 +23781,7 @@ PHX__COLD int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
 /* Of two connections between us and this node: does this one win? */
 static int links_wins(const phx *p, const struct phx__link *l)
 {
-    int we_are_smaller = phx__id_compare(p->set.self, &l->id) < 0;
-
-    return l->dialer == we_are_smaller;
+    return l->dialer == (phx__id_compare(p->set.self, &l->id) < 0);
 }
 
 /* Our own dial that may end at this node, and would win. Only one that is connected counts: an
@@ -24466,7 +24479,7 @@ PHX__COLD static int wiring_why(phx *p, uint32_t node)
 
     if (node == PHX__SELF || phx__node_link(p, node) != NULL)
         return 0;
-    for (i = 0; (at = phx__dial_look(&p->dial, node, i, &a)) != NULL; i++) {
+    for (i = 0; (at = phx__dial_target_look(&p->dial.targets, node, i, &a)) != NULL; i++) {
         if (at->dialled)
             return PHX_EAGAIN;
         tried = phx__dial_addr_tried(at, p->now);
@@ -25357,7 +25370,7 @@ PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint3
     const struct phx__dial_addr *at;
     struct phx_address a;
 
-    for (uint32_t i = 0; (at = phx__dial_look(&p->dial, node, i, &a)) != NULL; i++) {
+    for (uint32_t i = 0; (at = phx__dial_target_look(&p->dial.targets, node, i, &a)) != NULL; i++) {
         phx__node_text_put(t, "address: %a, ", &a);
         explain_tried(t, at->dialled, phx__dial_addr_tried(at, p->now), at->error);
     }
@@ -25375,6 +25388,7 @@ PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint3
 
 PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
 {
+    const struct phx__dial_targets *ts;
     const struct phx__dial_addr *at;
     struct phx_address a;
     uint32_t node = PHX__NONE;
@@ -25382,8 +25396,9 @@ PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
 
     if (p == NULL || (out == NULL && capacity > 0))
         return 0;
-    for (uint32_t hub = 0; phx__dial_look_hub(&p->dial, hub, 0, &a, &node) != NULL; hub++)
-        for (uint32_t i = 0; (at = phx__dial_look_hub(&p->dial, hub, i, &a, &node)) != NULL; i++) {
+    ts = &p->dial.targets;
+    for (uint32_t hub = 0; phx__dial_target_look_hub(ts, hub, 0, &a, &node) != NULL; hub++)
+        for (uint32_t i = 0; (at = phx__dial_target_look_hub(ts, hub, i, &a, &node)) != NULL; i++) {
             if (n++ >= capacity)
                 continue;
             *out = (struct phx_hub){ .address = a, .tried_us = phx__dial_addr_tried(at, p->now),

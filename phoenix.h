@@ -799,8 +799,8 @@ struct phx_hub {
     int linked;         /* 1: there is a link with that node, made here or by the other side */
     int error;          /* why the last dial failed: PHX_EREFUSED, PHX_EKEY, ...; PHX_EAGAIN: a dial is under
                            way; 0: none was made yet (tried_us is 0), or it went well */
-    uint64_t tried_us;  /* when the last dial ended, host clock, to a millisecond; 0: none has. What is longer
-                           ago than 49 days counts from then on again */
+    uint64_t tried_us;  /* when the last dial ended, host clock, to a millisecond; its age comes round after
+                           49 days. 0: none has */
 };
 
 struct phx_route {

@@ -860,6 +860,14 @@ PHX__COLD void phx__dial_give_way(struct phx__dial *d, uint32_t node, uint64_t p
     dial_plan(d, t, patience + dial_between(d, 0, DIAL_COURTESY_JITTER_US));
 }
 
+PHX__COLD void phx__dial_resume(struct phx__dial *d, uint32_t node)
+{
+    struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
+
+    if (t != NULL && t->fresh == 1 && !t->round && dial_may_dial(d, t))
+        dial_set_sooner(d, t, *d->now + dial_between(d, 0, DIAL_FRESH_JITTER_US));
+}
+
 PHX__COLD void phx__dial_result(struct phx__dial *d, uint32_t slot, int error)
 {
     uint32_t i = 0;
@@ -935,40 +943,6 @@ PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
     dial_drop_addrs(d, node);
     ts->nodes[node].wanted = 0;
     dial_bound(d);
-}
-
-/* Address i of a target, and how it fared; NULL: it has not so many. */
-PHX__COLD static const struct phx__dial_addr *dial_look_at(const struct phx__dial *d,
-                                                           const struct phx__dial_target *t, uint32_t i,
-                                                           struct phx_address *to)
-{
-    struct phx_address a[PHX__DIAL_ADDRESSES];
-
-    if (i >= t->count)
-        return NULL;
-    phx__dial_target_addresses(&d->targets, t, a);
-    *to = a[i];
-    return &t->at[i];
-}
-
-PHX__COLD const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,
-                                                      struct phx_address *to)
-{
-    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-
-    return phx__dial_target_list(&d->targets, node, all) > 0 ? dial_look_at(d, all[0], i, to) : NULL;
-}
-
-PHX__COLD const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial *d, uint32_t hub, uint32_t i,
-                                                          struct phx_address *to, uint32_t *node)
-{
-    const struct phx__dial_target *t;
-
-    if (hub >= d->targets.hub_count)
-        return NULL;
-    t = &d->targets.at[d->targets.hubs[hub]];
-    *node = t->node;
-    return dial_look_at(d, t, i, to);
 }
 
 PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)

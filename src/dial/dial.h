@@ -73,6 +73,8 @@ PHX_PRIVATE void phx__dial_down(struct phx__dial *d, uint32_t node, int rests);
 /* Somebody who says to be node dials us and is answered: our first dial of it, if it can wait, leaves him so
  * long. Once: nothing is proved yet. */
 PHX_PRIVATE void phx__dial_give_way(struct phx__dial *d, uint32_t node, uint64_t patience);
+/* The dial that we have answered has come to nothing: most often it was another node's address before. */
+PHX_PRIVATE void phx__dial_resume(struct phx__dial *d, uint32_t node);
 /* The other side of this dial has proved to be `node` (PHX__NONE: unknown). Else others are tried. */
 PHX_PRIVATE void phx__dial_meet(struct phx__dial *d, uint32_t slot, uint32_t node);
 /* A dial failed, why. PHX_EDUPLICATE and PHX_ESELF are not failures of the address; after PHX_ESELF it rests
@@ -88,13 +90,6 @@ PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
 PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
 /* The node left or is forgotten: dial no more. Said without a link before its index is used again. */
 PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
-/* The i-th of the addresses under which a node is dialled, and how it fared; NULL: there are no more. */
-PHX_PRIVATE const struct phx__dial_addr *phx__dial_look(const struct phx__dial *d, uint32_t node, uint32_t i,
-                                                        struct phx_address *to);
-/* The same of a hub, by its number; node: whom it stands for, PHX__NONE as long as nobody knows. */
-PHX_PRIVATE const struct phx__dial_addr *phx__dial_look_hub(const struct phx__dial *d, uint32_t hub,
-                                                            uint32_t i, struct phx_address *to,
-                                                            uint32_t *node);
 /* Was the address of this dial never dialled before? */
 PHX_PRIVATE int phx__dial_is_first(const struct phx__dial *d, uint32_t slot);
 PHX_PRIVATE void phx__dial_stop(struct phx__dial *d);

@@ -79,7 +79,7 @@ PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint3
     const struct phx__dial_addr *at;
     struct phx_address a;
 
-    for (uint32_t i = 0; (at = phx__dial_look(&p->dial, node, i, &a)) != NULL; i++) {
+    for (uint32_t i = 0; (at = phx__dial_target_look(&p->dial.targets, node, i, &a)) != NULL; i++) {
         phx__node_text_put(t, "address: %a, ", &a);
         explain_tried(t, at->dialled, phx__dial_addr_tried(at, p->now), at->error);
     }
@@ -97,6 +97,7 @@ PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint3
 
 PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
 {
+    const struct phx__dial_targets *ts;
     const struct phx__dial_addr *at;
     struct phx_address a;
     uint32_t node = PHX__NONE;
@@ -104,8 +105,9 @@ PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
 
     if (p == NULL || (out == NULL && capacity > 0))
         return 0;
-    for (uint32_t hub = 0; phx__dial_look_hub(&p->dial, hub, 0, &a, &node) != NULL; hub++)
-        for (uint32_t i = 0; (at = phx__dial_look_hub(&p->dial, hub, i, &a, &node)) != NULL; i++) {
+    ts = &p->dial.targets;
+    for (uint32_t hub = 0; phx__dial_target_look_hub(ts, hub, 0, &a, &node) != NULL; hub++)
+        for (uint32_t i = 0; (at = phx__dial_target_look_hub(ts, hub, i, &a, &node)) != NULL; i++) {
             if (n++ >= capacity)
                 continue;
             *out = (struct phx_hub){ .address = a, .tried_us = phx__dial_addr_tried(at, p->now),

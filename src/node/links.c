@@ -253,6 +253,8 @@ PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, in
     }
     if (was != PHX__LINK_UP && l->dialer)
         links_resume_parked(p, l);
+    else if (was != PHX__LINK_UP)
+        phx__dial_resume(&p->dial, phx__id_find(&p->ids, &l->id));
     links_resume_listeners(p);
 }
 
@@ -630,9 +632,7 @@ PHX__COLD int phx__node_links_adopt(phx *p, int handle, int dialer, int secure)
 /* Of two connections between us and this node: does this one win? */
 static int links_wins(const phx *p, const struct phx__link *l)
 {
-    int we_are_smaller = phx__id_compare(p->set.self, &l->id) < 0;
-
-    return l->dialer == we_are_smaller;
+    return l->dialer == (phx__id_compare(p->set.self, &l->id) < 0);
 }
 
 /* Our own dial that may end at this node, and would win. Only one that is connected counts: an

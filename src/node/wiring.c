@@ -325,7 +325,7 @@ PHX__COLD static int wiring_why(phx *p, uint32_t node)
 
     if (node == PHX__SELF || phx__node_link(p, node) != NULL)
         return 0;
-    for (i = 0; (at = phx__dial_look(&p->dial, node, i, &a)) != NULL; i++) {
+    for (i = 0; (at = phx__dial_target_look(&p->dial.targets, node, i, &a)) != NULL; i++) {
         if (at->dialled)
             return PHX_EAGAIN;
         tried = phx__dial_addr_tried(at, p->now);

@@ -200,19 +200,25 @@ static void test_start_is_dialled(void)
     /* Goal: in a start of many who is dialled by a node, and has answered, leaves it the patience that an
      * answer has before it dials, too: of two such links one is lost that was used. Not for ever, nobody has
      * proved anything yet, and not where nothing waits anyway. Method: all 20 dial and none comes; then all
-     * claim to dial again; the same with a start that is none. */
-    struct rig *r = rig_many(51), *few = rig_many(51);
-    uint32_t i, node;
+     * claim to dial again; the same with a start that is none; and each dial fails at once. */
+    struct rig *r = rig_many(51), *few = rig_many(51), *ended = rig_many(51);
+    uint32_t i, node, soon = 0;
 
     few->d.limits.start_above = 100;
     for (node = 1; node <= 20; node++) {
         phx__dial_give_way(&r->d, node, 5 * SECOND);
         phx__dial_give_way(&few->d, node, 5 * SECOND);
+        phx__dial_give_way(&ended->d, node, 5 * SECOND);
+        phx__dial_resume(&ended->d, node);
+        phx__dial_resume(&few->d, node);
     }
     for (i = 0; i < 490; i++) {
         rig_pass(r, 10 * MS);
         rig_pass(few, 10 * MS);
+        rig_pass(ended, 10 * MS);
+        soon = i == 150 ? ended->dials : soon;
     }
+    ok(soon == 20 && ended->dials == 20, "whose dial failed is dialled at once (%u)", soon);
     ok(r->dials == 0 && few->dials == 20, "who is dialled waits, in a start of many (%u and %u)", r->dials,
        few->dials);
     for (node = 1; node <= 20; node++)
@@ -222,6 +228,7 @@ static void test_start_is_dialled(void)
     ok(r->dials == 20, "once: then it dials, whatever is said (%u)", r->dials);
     rig_free(r);
     rig_free(few);
+    rig_free(ended);
 }
 
 static void test_start_lull(void)
