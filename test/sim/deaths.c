@@ -16,12 +16,15 @@ static void deaths_bar(struct sim *s, const char *what, uint32_t dead, const cha
     bar(s, name, figure, limit);
 }
 
+static uint64_t relinked_us; /* the longest until all that were started again were linked with all */
+
 /* The last `count` die, so many microseconds one after the other, and each of the others notices up to so
  * many later, as do processes on shared cores. Entries told; *bytes: what was written. */
 static double deaths_cost(struct sim *s, uint32_t count, uint64_t apart_us, uint32_t late_us, double *bytes)
 {
     struct sim_totals before = totals(s), after;
     uint32_t jitter = s->w->o.jitter_us;
+    uint64_t again;
 
     for (uint32_t i = 0; i < count; i++) {
         s->w->o.jitter_us = jitter + late_us;
@@ -34,7 +37,9 @@ static double deaths_cost(struct sim *s, uint32_t count, uint64_t apart_us, uint
     after = totals(s);
     for (uint32_t i = 0; i < count; i++)
         restart(s, s->o.nodes - 1 - i);
+    again = now_us(s);
     wait_until(s, all_linked, MINUTE);
+    relinked_us = now_us(s) - again > relinked_us ? now_us(s) - again : relinked_us;
     settle(s, 10 * SECOND, MINUTE);
     *bytes = (double)(after.bytes - before.bytes);
     return (double)(after.entries - before.entries);
@@ -49,6 +54,7 @@ void tell_deaths(struct sim *s)
     uint32_t counts[] = { 2, 8, s->o.nodes / 4, s->o.nodes / 2 };
     double one, bytes, entries;
 
+    relinked_us = 0;
     add(s, s->o.nodes, 0, 0);
     start_all(s);
     join_all(s, 0);
@@ -64,4 +70,5 @@ void tell_deaths(struct sim *s)
                 deaths_bar(s, "bytes / those of one death", counts[k], ways[w].how,
                            bytes / (one * counts[k]), 1.5);
         }
+    bar(s, "deaths started again at the old addresses, linked after s", (double)relinked_us / 1e6, 2);
 }
