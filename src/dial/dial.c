@@ -199,8 +199,8 @@ PHX__COLD static struct phx__dial_target *dial_find(const struct phx__dial *d, u
     const struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
     struct phx__dial_target *t = of == NULL ? NULL : &d->targets.at[of->target];
 
-    for (*i = 0; t != NULL && !(t->at[*i].dialled && t->at[*i].key == of->key);)
-        ++*i;
+    for (*i = 0; t != NULL && !(t->at[*i].dialled && t->at[*i].key == of->key); ++*i)
+        PHX_ASSERT(*i + 1 < t->count); /* the slot stands for one of them */
     return t;
 }
 
