@@ -1796,6 +1796,7 @@ struct phx__route_nbr {
     uint8_t vague;       /* our neighbourhood, as told, has losses in it that are not settled */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint8_t cut;         /* a link of it is in the list of cuts */
+    uint8_t held_strict; /* an entry that was due to a loss is held back */
     uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
     uint32_t leads_to;   /* scratch */
     struct phx__route_rtt_link rtt;
@@ -2288,6 +2289,8 @@ PHX_PRIVATE void phx__detect_busy(struct phx__detect *d, uint64_t us);
 /* A step begins: before any other of these functions, and before timers are taken. Notices own stalls. Here
  * and below now is the node's clock, which never runs back. */
 PHX_PRIVATE void phx__detect_step(struct phx__detect *d, uint64_t now);
+/* The longest own stall of late. */
+PHX_PRIVATE uint64_t phx__detect_longest(const struct phx__detect *d);
 /* A link is up or down. quiet: both have PHX__FEATURE_QUIET. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quiet, uint64_t now);
 PHX_PRIVATE void phx__detect_link_down(struct phx__detect *d, uint32_t node);
@@ -4084,6 +4087,7 @@ PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0
 PHX_PRIVATE struct phx__detect_trouble *phx__node_history(const phx *p, uint32_t node);
 PHX_PRIVATE uint64_t phx__node_rest_until(const phx *p, uint32_t node);
 PHX_PRIVATE void phx__node_note_end(phx *p, const struct phx__link *l, int reason); /* why it ended */
+PHX_PRIVATE int phx__node_doubts_end(const struct phx_address *to, int reason); /* TCP may lead to another */
 PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 
@@ -10760,7 +10764,7 @@ int phx__route_table_has_left(const struct phx__dest *d)
  * yet) is neither taken nor left because of its time.
  *
  * A choice there must be. Without the option a way is not told to those who are told of one as short by
- * others (advert_covered). Such a way is told all the same, once for each number of the owner, to neighbours
+ * others (advert_need). Such a way is told all the same, once for each number of the owner, to neighbours
  * that have the option and no shorter one (advert_is_choice), when the table has been quiet for a round: a
  * start costs no more than ever.
  *
@@ -10878,7 +10882,7 @@ PHX__COLD int phx__route_rtt_news(struct phx__route_rtt *t, struct phx__mem *mem
  *    feasible: the usual case in a dense mesh, because of 2.
  *
  * 2. REDUNDANT UPDATES ARE AVOIDED WITHOUT SETS ON THE WIRE. In the paper each entry carries the set of nodes
- *    it was sent to. Here destination v is not advertised to neighbour j in three cases (advert_covered):
+ *    it was sent to. Here destination v is not advertised to neighbour j in three cases (advert_need):
  *     a. j itself offers v as well as we can, or is next to v;
  *     b. some w next to j offers us v at least as well: w advertises v to j;
  *     c. we are next to v, and j's hash of itself and its neighbours (a few bytes on each heartbeat) is the
@@ -11978,8 +11982,8 @@ static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t
 /* Entries that were held back for a neighbour are due. */
 PHX__COLD static void beat_release(struct phx__route *r, struct phx__route_nbr *n)
 {
-    n->held_at = 0;
-    n->dirty = PHX__MAX(n->dirty, 1);
+    n->dirty = PHX__MAX(n->dirty, (uint8_t)(1 + n->held_strict));
+    n->held_at = n->held_strict = 0;
     r->pace.look = r->pace.news = 1;
     r->counters.walked += r->table.live_count;
 }
@@ -12201,13 +12205,13 @@ void phx__route_summary_end(struct phx__route *r, uint32_t nbr, int reply)
 #ifdef PHX_LINES
 #line 1 "src/route/advert.c"
 #endif
-/* This file is the rule of route.c's essay, point 2, about redundant updates (advert_covered), the entries
+/* This file is the rule of route.c's essay, point 2, about redundant updates (advert_need), the entries
  * that follow from it (advert_needs), and the pace at which they leave (phx__route_advert_flush).
  *
  * In a crowd that starts, the rule has nearly always the same result for each link that comes up: the hub
  * advertises. So one neighbour, the next hop for most destinations, is the *delegate*. A destination is
  * delegated if the delegate advertises it at least as well as we do. Neighbours adjacent to the delegate, by
- * its own entry, need no updates about delegated destinations: that is the case of advert_covered in which w
+ * its own entry, need no updates about delegated destinations: that is the case of advert_need in which w
  * is the delegate. The others are few: they are in a list, and the dirty ones among them stand in front of
  * all that are dirty. A destination becomes delegated, or not, only when it changes, so only dirty ones are
  * examined. After a loss, and where an entry that was sent may have to be corrected, all destinations are
@@ -12303,49 +12307,84 @@ static int advert_is_told(const struct phx__dest *d, uint32_t w)
     return t != NULL && t->seq >= d->seq && t->hops <= d->hops;
 }
 
-/* Will j be sent a route to v as good as ours, or better, by another node? The rules are in the essay. */
-static int advert_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j, int strict)
+/* Has j a route to v as good as ours, or better, as its own entry or v's says, or a hash? */
+static int advert_has(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
-    const struct phx__offer *h = phx__route_table_offer(d, j->node), *offer = phx__route_table_offers(d);
-    const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
-    uint32_t i;
+    const struct phx__offer *h = phx__route_table_offer(d, j->node);
 
     r->mem->looks++;
     if (h != NULL && (h->hops == 1 || (h->seq >= d->seq && h->hops <= d->hops + 1)))
         return 1;
-    if (d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v)))
-        return 1;
-    /* A start: j may hold v back, as we have told it of a longer way (advert_may_wait). */
-    if (!phx__route_beat_stands(r, j) && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
-        return 0;
-    for (i = 0; i < d->offer_count; i++, r->mem->looks++) {
-        h = &offer[i];
-        if (h->nbr != j->node && h->seq >= d->seq && h->hops <= d->hops
-            && advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1)
-            && (h->hops < d->hops || !advert_is_told(d, h->nbr)))
-            return 1;
-    }
-    return 0;
+    return d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v));
 }
 
-/* May j, whose neighbourhood or ours does not stand yet, wait for an entry about v until both do? Either some
- * w, by its own entry next to j, offers a way that is one hop longer than ours, or better: gateways of one
- * site link with another one by one, and w will soon have a way as short as ours, and say so. Or the delegate
- * leads to both: where hubs have a crowd each, nodes link across, and each link makes shorter ways that other
- * links soon make needless. Should w lose v or j, j is told at once: then it is dirty or v is a loss. Else
- * what j says of its neighbourhood ends it (beat_stands), for which it is asked when no link has come for a
- * moment: meanwhile j has a way that may be longer than it need be. */
-static int advert_may_wait(const struct phx__route *r, const struct phx__dest *d, uint32_t j)
+/* Will who makes us this offer send j a route as good as ours, or better? The rules are in the essay. */
+static int advert_covers(const struct phx__route *r, const struct phx__dest *d, const struct phx__offer *h,
+                         const struct phx__route_nbr *j, int strict)
+{
+    return h->nbr != j->node && h->seq >= d->seq && h->hops <= d->hops
+           && advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1)
+           && (h->hops < d->hops || !advert_is_told(d, h->nbr));
+}
+
+/* Does only who is strictly nearer count, after a loss? */
+static int advert_is_strict(const struct phx__dest *d, const struct phx__route_nbr *j)
+{
+    return (d->flags & PHX__DEST_LOSS) != 0 || j->dirty > 1;
+}
+
+/* Has some w, by its own entry next to j, a way that is one hop longer than ours, or better? */
+static int advert_is_near(const struct phx__route *r, const struct phx__dest *d, uint32_t j)
 {
     const struct phx__offer *h = phx__route_table_offers(d), *end = h + d->offer_count;
 
     for (; h < end; h++, r->mem->looks++)
-        if (h->nbr != j && h->seq >= d->seq
-            && (h->nbr == r->delegate ? phx__route_table_offer(&r->table.at[j], h->nbr) != NULL
-                                      : h->hops <= d->hops + 1 && advert_says_next(r, h->nbr, j)))
+        if (h->nbr != j && h->seq >= d->seq && h->hops <= d->hops + 1 && advert_says_next(r, h->nbr, j))
             return 1;
     return 0;
+}
+
+/* Does the delegate, whose offer this is, lead to j, too? */
+static int advert_is_led(const struct phx__route *r, const struct phx__offer *by, uint32_t j)
+{
+    return by != NULL && r->delegate != j && phx__route_table_offer(&r->table.at[j], r->delegate) != NULL;
+}
+
+enum advert_need { ADVERT_SEND, ADVERT_COVERED, ADVERT_LATER };
+
+/* What becomes of an entry for v that j has not been sent? ADVERT_LATER: j, whose neighbourhood or ours does
+ * not stand yet, waits until both do. All offers are looked at last: where many die in a start that would be
+ * most of the work. It waits in three cases:
+ *  - The delegate leads to both. Where hubs have a crowd each, nodes link across, and each link makes shorter
+ *    ways that other links soon make needless. Numbers do not count, nor do losses: should the delegate lose
+ *    v or j it says so, and whoever then has no way asks, which is answered at once.
+ *  - It was told the same way, and only the number is newer. Who needs a newer number asks, too.
+ *  - Some w that is next to j has nearly as short a way: gateways of one site link with another one by one,
+ *    and w will soon say that it has a link, too. Not after a loss.
+ * What j says of its neighbourhood ends it (beat_stands), for which it is asked when no link has come for a
+ * moment: meanwhile j has a way that may be longer than it need be. */
+static enum advert_need advert_need(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+{
+    const struct phx__dest *d = &r->table.at[v];
+    const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
+    const struct phx__offer *by = phx__route_table_offer(d, r->delegate), *h = phx__route_table_offers(d);
+    int strict = advert_is_strict(d, j), stands = phx__route_beat_stands(r, j);
+    int told = t != NULL && t->hops != PHX__UNREACHABLE;
+    int same = told && t->hops == d->hops && t->card == d->card_version && r->known > PHX__ROUTE_CROWD;
+
+    if (advert_has(r, v, j))
+        return ADVERT_COVERED;
+    if (!stands && told && t->hops > d->hops)
+        return ADVERT_SEND; /* j may hold v back, as we have told it of a longer way */
+    if (by != NULL && advert_covers(r, d, by, j, strict))
+        return ADVERT_COVERED;
+    if (!stands && (same || (t == NULL && advert_is_led(r, by, j->node))))
+        return ADVERT_LATER;
+    for (uint32_t i = 0; i < d->offer_count; i++, r->mem->looks++)
+        if (advert_covers(r, d, &h[i], j, strict))
+            return ADVERT_COVERED;
+    return t == NULL && !strict && !stands && advert_is_near(r, d, j->node) ? ADVERT_LATER : ADVERT_SEND;
 }
 
 /* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */
@@ -12397,14 +12436,14 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
     /* A neighbour whose card has not come yet: our entry would not help any node to find it. */
     if (d->next == j->node || d->card_version == 0)
         return 0;
-    if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
-        return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
-    if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && !phx__route_beat_stands(r, j)
-        && advert_may_wait(r, d, j->node)) {
-        j->held_at = j->held_at == 0 ? r->pace.flushed_at : j->held_at;
-        return 0;
+    switch (advert_need(r, v, j)) {
+    case ADVERT_COVERED: return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
+    case ADVERT_LATER: break;
+    default: return 1;
     }
-    return 1;
+    j->held_at = j->held_at == 0 ? r->pace.flushed_at : j->held_at;
+    j->held_strict |= (uint8_t)advert_is_strict(d, j);
+    return 0;
 }
 
 /* Puts v's entry for j into out[*count]: 0, or PHX_ENOMEM and nothing is noted as advertised. */
@@ -12928,7 +12967,9 @@ int phx__route_advert_changed(struct phx__route *r, uint32_t *node)
  * longest of the last minute (`slow`), insurance_us at most, on all links, and counts as busy: it is asked
  * nothing, rumours about it are ignored, and it is no monitor. It speaks twice in that time, by the longest
  * stall sooner, if its turns allow it. If it dies, each of its neighbours finds that alone, when what was
- * announced is over.
+ * announced is over. Hundreds that share processors and say so to each other at each turn would have time for
+ * nothing else, and so be slow for ever: beyond 100 neighbours the interval grows with their number
+ * (DETECT_CROWD_EACH). Whoever is starved gives others more time for an answer, too, timeout_us at most.
  *
  * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
  * announces it: then a heartbeat announces the longer time, and another the usual time when the host is back.
@@ -12952,6 +12993,9 @@ int phx__route_advert_changed(struct phx__route *r, uint32_t *node)
 #define DETECT_BLIND_US PHX__MS
 /* The longest own stall is that of this half minute and the one before. */
 #define DETECT_STALLS_US (30 * PHX__SECOND)
+/* Who is slow speaks 20 times a second, monitors apart, and not to each neighbour as often as its stalls ask
+ * for: where 400 share two processors that would be 100,000 heartbeats a second, a cause of stalls. */
+#define DETECT_CROWD_EACH (50 * PHX__MS)
 /* Ten answers, each of which gives broken_us: a route that comes back at all has come back by then. */
 #define DETECT_PUT_OFF 10u
 
@@ -12999,13 +13043,15 @@ PHX__COLD struct phx__detect_trouble *phx__detect_trouble_make(struct phx__detec
 /* How often this neighbour must receive something. One whose questions are not read hears of us unasked. */
 static uint64_t detect_interval(const struct phx__detect *d, const struct phx__detect_link *l)
 {
+    uint64_t slow = PHX__MAX(d->slow / 2, d->link_count * DETECT_CROWD_EACH);
+
     if (l->monitor || l->behind)
         return d->limits.interval_us;
-    return d->slow != 0 ? PHX__MAX(d->slow / 2, d->limits.interval_us) : d->limits.insurance_us;
+    return d->slow == 0 ? d->limits.insurance_us
+                        : PHX__MIN(PHX__MAX(slow, d->limits.interval_us), d->limits.insurance_us);
 }
 
-/* The longest own stall of late. */
-static uint64_t detect_longest(const struct phx__detect *d)
+uint64_t phx__detect_longest(const struct phx__detect *d)
 {
     return PHX__MAX(d->stalls[0], d->stalls[1]);
 }
@@ -13016,7 +13062,7 @@ static uint64_t detect_send_at(const struct phx__detect *d, const struct phx__de
 {
     uint64_t every = PHX__MIN(detect_interval(d, l), l->promised_us);
 
-    return l->beat_now ? 0 : detect_sum(l->sent_at, every - PHX__MIN(every / 2, detect_longest(d)));
+    return l->beat_now ? 0 : detect_sum(l->sent_at, every - PHX__MIN(every / 2, phx__detect_longest(d)));
 }
 
 /* How long the link may be silent before the rumour is spread, and then before it is dead. */
@@ -13207,7 +13253,9 @@ PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint
 void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint64_t now)
 {
     struct phx__detect_link *l = phx__detect_link_of(d, node);
-    uint64_t until = detect_sum(detect_waking(d, now), within);
+    /* Others are starved with us. */
+    uint64_t more = PHX__MIN(2 * phx__detect_longest(d), d->limits.timeout_us);
+    uint64_t until = detect_sum(detect_waking(d, now), detect_sum(within, more));
 
     if (l == NULL || l->busy || l->answer_by <= until)
         return; /* a busy peer cannot answer: what it announced holds */
@@ -13322,11 +13370,11 @@ PHX__COLD void phx__detect_limits(struct phx__detect *d, const struct phx_detect
     }
 }
 
-/* All neighbours hear at once of what they could take for a death. */
-PHX__COLD static void detect_tell_all(struct phx__detect *d)
+/* All neighbours, or those who must, hear at once of what they could take for a death. */
+PHX__COLD static void detect_tell(struct phx__detect *d, int all)
 {
     for (uint32_t i = d->link_count; i-- > 0;)
-        if (i < d->link_count)
+        if (i < d->link_count && (all || detect_is_owed(d, d->links[i])))
             d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
 }
 
@@ -13337,7 +13385,7 @@ PHX__COLD void phx__detect_busy(struct phx__detect *d, uint64_t us)
     /* And one interval: a host cannot know exactly how long something takes. */
     d->pause = us == 0 ? 0 : detect_sum(us, d->limits.interval_us);
     if (d->pause != before)
-        detect_tell_all(d);
+        detect_tell(d, 1);
 }
 
 /* What is announced because of own stalls; gap: of one that is just over, or 0. Small growth can wait. */
@@ -13351,10 +13399,10 @@ PHX__COLD static void detect_note_stall(struct phx__detect *d, uint64_t gap, uin
         d->stalls_at = now;
     }
     d->stalls[0] = PHX__MAX(d->stalls[0], gap);
-    d->slow = PHX__MIN(2 * detect_longest(d), d->limits.insurance_us);
+    d->slow = PHX__MIN(2 * phx__detect_longest(d), d->limits.insurance_us);
     d->slow = d->slow > d->limits.interval_us ? d->slow : 0;
     if (d->slow > was + was / 2)
-        detect_tell_all(d);
+        detect_tell(d, was == 0);
 }
 
 void phx__detect_step(struct phx__detect *d, uint64_t now)
@@ -13366,7 +13414,7 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
     if (now <= d->last_step)
         return;
     if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2)) { /* a stall */
-        uint64_t grace, longest = detect_longest(d);
+        uint64_t grace, longest = phx__detect_longest(d);
         gap = now - d->last_step;
         grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
         d->stalled += gap > longest ? gap - longest : 0;
@@ -13379,7 +13427,7 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
         d->blind = 0;
     if (d->pause != 0)
         phx__detect_busy(d, 0);
-    else if (gap > 0 || detect_longest(d) != 0)
+    else if (gap > 0 || phx__detect_longest(d) != 0)
         detect_note_stall(d, gap, now);
 }
 
@@ -22064,6 +22112,25 @@ PHX__COLD void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
     t->rests = p->now - l->since < NODE_REST_MOST ? t->rests : 0;
 }
 
+/* A dialled link within this host has ended so: may TCP lead to another node? Errors that only an
+ * authenticated node reports would be the same by TCP. Silence and a lost connection are not: who has the
+ * name may not have the port. At loopback another node is no surprise: each host has somebody there. */
+PHX__COLD int phx__node_doubts_end(const struct phx_address *to, int reason)
+{
+    switch (reason) {
+    case PHX_EPROTO: /* not even a node */
+    case PHX_ERESET:
+    case PHX_ETIMEDOUT:
+    case PHX_ETLS:
+    case PHX_EVERSION:
+    case PHX_ECLUSTER:
+    case PHX_EKEY: return 1;
+    case PHX_EPEER:
+    case PHX_ESELF: return !phx__addr_is_local(to);
+    default: return 0;
+    }
+}
+
 int phx__node_is_gone(const phx *p, uint32_t node)
 {
     enum phx_state state = phx__detect_state(&p->detect, node, NULL);
@@ -23168,7 +23235,7 @@ PHX__COLD void phx__node_door_charge(phx *p, uint64_t us)
 
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
-#define LINKS_TLS_PATIENCE 8u /* times cfg.dial_timeout_us, as its turn may be late */
+#define LINKS_PATIENCE 8u /* times cfg.dial_timeout_us, where turns may be late */
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
@@ -23299,7 +23366,6 @@ PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum ph
 
 PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
 {
-
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
     p->peers.at[l->peer].link = 0;
@@ -23354,25 +23420,6 @@ PHX__COLD static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect,
     return 0;
 }
 
-/* A dialled link within this host has ended so: may TCP lead to another node? Errors that only an
- * authenticated node reports would be the same by TCP. Silence and a lost connection are not: who has the
- * name may not have the port. At loopback another node is no surprise: each host has somebody there. */
-PHX__COLD static int links_is_doubtful(const struct phx_address *to, int reason)
-{
-    switch (reason) {
-    case PHX_EPROTO: /* not even a node */
-    case PHX_ERESET:
-    case PHX_ETIMEDOUT:
-    case PHX_ETLS:
-    case PHX_EVERSION:
-    case PHX_ECLUSTER:
-    case PHX_EKEY: return 1;
-    case PHX_EPEER:
-    case PHX_ESELF: return !phx__addr_is_local(to);
-    default: return 0;
-    }
-}
-
 PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -23393,7 +23440,7 @@ PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, in
         links_down(p, l, reason);
     if (l->attempt != PHX__NONE) {
         p->stats.dials_failed++;
-        if (l->same_host && links_is_doubtful(&l->address, reason)
+        if (l->same_host && phx__node_doubts_end(&l->address, reason)
             && links_defer_dial(p, l->attempt, l->expect, &l->address) == 0)
             p->step.more = 1; /* within the host answered the wrong one: TCP, in this step or the next */
         else
@@ -23524,7 +23571,7 @@ PHX__COLD static void links_accept(phx *p, int listener)
             p->stats.accepts++;
             /* The dialer sends HELLO with the connection: most often it is here already. */
             if (l->secure) {
-                phx__timer_set(&p->timers, l->timer, p->now + LINKS_TLS_PATIENCE * p->cfg.dial_timeout_us);
+                phx__timer_set(&p->timers, l->timer, p->now + LINKS_PATIENCE * p->cfg.dial_timeout_us);
                 (void)links_watch(p, l);
             } else
                 phx__node_links_read(p, l);
@@ -24015,12 +24062,24 @@ PHX__COLD void phx__node_links_admit(phx *p)
     p->step.more |= p->links.door.waiting > 0;
 }
 
+/* How long a hello may take where turns are late: who is starved, as others then are, allows eight of its
+ * own. In a crowd a proof may be late in any case, and its sender uses the link already: it would lose it. */
+PHX__COLD static uint64_t links_patience(const phx *p, const struct phx__link *l)
+{
+    int crowd = l->state == PHX__LINK_PROOF && p->route.known > PHX__ROUTE_CROWD;
+
+    return LINKS_PATIENCE * (crowd ? p->cfg.dial_timeout_us
+                                   : PHX__MIN(phx__detect_longest(&p->detect), p->cfg.dial_timeout_us));
+}
+
 PHX__COLD void phx__node_links_due(phx *p, uint32_t slot)
 {
     struct phx__link *l = slot < p->links.size ? p->links.at[slot] : NULL;
-    int rested = l != NULL && l->in.resting;
+    enum phx__link_state was = l != NULL ? l->state : PHX__LINK_CLOSED;
+    int rested = was != PHX__LINK_CLOSED && l->in.resting;
+    uint64_t until;
 
-    if (l == NULL)
+    if (was == PHX__LINK_CLOSED)
         return;
     l->in.resting = 0;
     if (rested && phx__node_serves(p, l)) {
@@ -24028,8 +24087,15 @@ PHX__COLD void phx__node_links_due(phx *p, uint32_t slot)
         (void)links_watch(p, l);
         return;
     }
-    /* Up: it was replaced by another link and the peer has not closed it. */
-    phx__node_links_close(p, l, l->state == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
+    until = l->since + links_patience(p, l);
+    if (was != PHX__LINK_UP && was != PHX__LINK_PARKED)
+        links_ready(p, l, PHX_READ); /* what came while we had no turn */
+    if (l->state != was)
+        until = p->now + p->cfg.dial_timeout_us;
+    if (l->state < PHX__LINK_UP && p->now < until)
+        phx__timer_set(&p->timers, l->timer, until);
+    else if (l->state == was) /* up: it was replaced by another link and the peer has not closed it */
+        phx__node_links_close(p, l, was == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */

@@ -345,7 +345,8 @@ int phx_read_key(const char *path, void *out, size_t capacity);
  * taken for dead: what a node that computes and one that is stopped look like from outside is the same.
  * It is OK again as soon as it is back. A host that gets its processor late again and again is not taken for
  * dead: once its steps came later than half of interval_us, its node announces twice the longest delay of the
- * last minute, insurance_us at most, in place of interval_us, and is found so much later if it dies.
+ * last minute, insurance_us at most, in place of interval_us, and is found so much later if it dies. To those
+ * that are not its monitors it announces 50 ms for each neighbour if that is more.
  *
  * monitors and the two intervals say how often *this* node is heard, and are announced in each heartbeat;
  * timeout_us and broken_us say how patient it is with others. So nodes may differ. All in microseconds. */

@@ -60,7 +60,9 @@
  * longest of the last minute (`slow`), insurance_us at most, on all links, and counts as busy: it is asked
  * nothing, rumours about it are ignored, and it is no monitor. It speaks twice in that time, by the longest
  * stall sooner, if its turns allow it. If it dies, each of its neighbours finds that alone, when what was
- * announced is over.
+ * announced is over. Hundreds that share processors and say so to each other at each turn would have time for
+ * nothing else, and so be slow for ever: beyond 100 neighbours the interval grows with their number
+ * (DETECT_CROWD_EACH). Whoever is starved gives others more time for an answer, too, timeout_us at most.
  *
  * Own heartbeats are due by the host's clock, since others do not know of our stall, unless the host
  * announces it: then a heartbeat announces the longer time, and another the usual time when the host is back.
@@ -84,6 +86,9 @@
 #define DETECT_BLIND_US PHX__MS
 /* The longest own stall is that of this half minute and the one before. */
 #define DETECT_STALLS_US (30 * PHX__SECOND)
+/* Who is slow speaks 20 times a second, monitors apart, and not to each neighbour as often as its stalls ask
+ * for: where 400 share two processors that would be 100,000 heartbeats a second, a cause of stalls. */
+#define DETECT_CROWD_EACH (50 * PHX__MS)
 /* Ten answers, each of which gives broken_us: a route that comes back at all has come back by then. */
 #define DETECT_PUT_OFF 10u
 
@@ -131,13 +136,15 @@ PHX__COLD struct phx__detect_trouble *phx__detect_trouble_make(struct phx__detec
 /* How often this neighbour must receive something. One whose questions are not read hears of us unasked. */
 static uint64_t detect_interval(const struct phx__detect *d, const struct phx__detect_link *l)
 {
+    uint64_t slow = PHX__MAX(d->slow / 2, d->link_count * DETECT_CROWD_EACH);
+
     if (l->monitor || l->behind)
         return d->limits.interval_us;
-    return d->slow != 0 ? PHX__MAX(d->slow / 2, d->limits.interval_us) : d->limits.insurance_us;
+    return d->slow == 0 ? d->limits.insurance_us
+                        : PHX__MIN(PHX__MAX(slow, d->limits.interval_us), d->limits.insurance_us);
 }
 
-/* The longest own stall of late. */
-static uint64_t detect_longest(const struct phx__detect *d)
+uint64_t phx__detect_longest(const struct phx__detect *d)
 {
     return PHX__MAX(d->stalls[0], d->stalls[1]);
 }
@@ -148,7 +155,7 @@ static uint64_t detect_send_at(const struct phx__detect *d, const struct phx__de
 {
     uint64_t every = PHX__MIN(detect_interval(d, l), l->promised_us);
 
-    return l->beat_now ? 0 : detect_sum(l->sent_at, every - PHX__MIN(every / 2, detect_longest(d)));
+    return l->beat_now ? 0 : detect_sum(l->sent_at, every - PHX__MIN(every / 2, phx__detect_longest(d)));
 }
 
 /* How long the link may be silent before the rumour is spread, and then before it is dead. */
@@ -339,7 +346,9 @@ PHX__COLD static void detect_node_due(struct phx__detect *d, uint32_t node, uint
 void phx__detect_ask(struct phx__detect *d, uint32_t node, uint64_t within, uint64_t now)
 {
     struct phx__detect_link *l = phx__detect_link_of(d, node);
-    uint64_t until = detect_sum(detect_waking(d, now), within);
+    /* Others are starved with us. */
+    uint64_t more = PHX__MIN(2 * phx__detect_longest(d), d->limits.timeout_us);
+    uint64_t until = detect_sum(detect_waking(d, now), detect_sum(within, more));
 
     if (l == NULL || l->busy || l->answer_by <= until)
         return; /* a busy peer cannot answer: what it announced holds */
@@ -454,11 +463,11 @@ PHX__COLD void phx__detect_limits(struct phx__detect *d, const struct phx_detect
     }
 }
 
-/* All neighbours hear at once of what they could take for a death. */
-PHX__COLD static void detect_tell_all(struct phx__detect *d)
+/* All neighbours, or those who must, hear at once of what they could take for a death. */
+PHX__COLD static void detect_tell(struct phx__detect *d, int all)
 {
     for (uint32_t i = d->link_count; i-- > 0;)
-        if (i < d->link_count)
+        if (i < d->link_count && (all || detect_is_owed(d, d->links[i])))
             d->ops.heartbeat(d->ops.ctx, d->links[i]->node, 0);
 }
 
@@ -469,7 +478,7 @@ PHX__COLD void phx__detect_busy(struct phx__detect *d, uint64_t us)
     /* And one interval: a host cannot know exactly how long something takes. */
     d->pause = us == 0 ? 0 : detect_sum(us, d->limits.interval_us);
     if (d->pause != before)
-        detect_tell_all(d);
+        detect_tell(d, 1);
 }
 
 /* What is announced because of own stalls; gap: of one that is just over, or 0. Small growth can wait. */
@@ -483,10 +492,10 @@ PHX__COLD static void detect_note_stall(struct phx__detect *d, uint64_t gap, uin
         d->stalls_at = now;
     }
     d->stalls[0] = PHX__MAX(d->stalls[0], gap);
-    d->slow = PHX__MIN(2 * detect_longest(d), d->limits.insurance_us);
+    d->slow = PHX__MIN(2 * phx__detect_longest(d), d->limits.insurance_us);
     d->slow = d->slow > d->limits.interval_us ? d->slow : 0;
     if (d->slow > was + was / 2)
-        detect_tell_all(d);
+        detect_tell(d, was == 0);
 }
 
 void phx__detect_step(struct phx__detect *d, uint64_t now)
@@ -498,7 +507,7 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
     if (now <= d->last_step)
         return;
     if (now > due && now - due > PHX__MIN(DETECT_LATE_US, d->limits.timeout_us / 2)) { /* a stall */
-        uint64_t grace, longest = detect_longest(d);
+        uint64_t grace, longest = phx__detect_longest(d);
         gap = now - d->last_step;
         grace = detect_sum(detect_waking(d, d->last_step), PHX__MIN(gap, DETECT_GRACE_US));
         d->stalled += gap > longest ? gap - longest : 0;
@@ -511,7 +520,7 @@ void phx__detect_step(struct phx__detect *d, uint64_t now)
         d->blind = 0;
     if (d->pause != 0)
         phx__detect_busy(d, 0);
-    else if (gap > 0 || detect_longest(d) != 0)
+    else if (gap > 0 || phx__detect_longest(d) != 0)
         detect_note_stall(d, gap, now);
 }
 

@@ -99,6 +99,8 @@ PHX_PRIVATE void phx__detect_busy(struct phx__detect *d, uint64_t us);
 /* A step begins: before any other of these functions, and before timers are taken. Notices own stalls. Here
  * and below now is the node's clock, which never runs back. */
 PHX_PRIVATE void phx__detect_step(struct phx__detect *d, uint64_t now);
+/* The longest own stall of late. */
+PHX_PRIVATE uint64_t phx__detect_longest(const struct phx__detect *d);
 /* A link is up or down. quiet: both have PHX__FEATURE_QUIET. PHX_ENOMEM: nothing changed. */
 PHX_PRIVATE int phx__detect_link_up(struct phx__detect *d, uint32_t node, int quiet, uint64_t now);
 PHX_PRIVATE void phx__detect_link_down(struct phx__detect *d, uint32_t node);

@@ -209,6 +209,25 @@ PHX__COLD void phx__node_note_end(phx *p, const struct phx__link *l, int reason)
     t->rests = p->now - l->since < NODE_REST_MOST ? t->rests : 0;
 }
 
+/* A dialled link within this host has ended so: may TCP lead to another node? Errors that only an
+ * authenticated node reports would be the same by TCP. Silence and a lost connection are not: who has the
+ * name may not have the port. At loopback another node is no surprise: each host has somebody there. */
+PHX__COLD int phx__node_doubts_end(const struct phx_address *to, int reason)
+{
+    switch (reason) {
+    case PHX_EPROTO: /* not even a node */
+    case PHX_ERESET:
+    case PHX_ETIMEDOUT:
+    case PHX_ETLS:
+    case PHX_EVERSION:
+    case PHX_ECLUSTER:
+    case PHX_EKEY: return 1;
+    case PHX_EPEER:
+    case PHX_ESELF: return !phx__addr_is_local(to);
+    default: return 0;
+    }
+}
+
 int phx__node_is_gone(const phx *p, uint32_t node)
 {
     enum phx_state state = phx__detect_state(&p->detect, node, NULL);

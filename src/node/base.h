@@ -27,6 +27,7 @@ PHX_PRIVATE int phx__node_peer(phx *p, uint32_t node); /* makes room in peers; 0
 PHX_PRIVATE struct phx__detect_trouble *phx__node_history(const phx *p, uint32_t node);
 PHX_PRIVATE uint64_t phx__node_rest_until(const phx *p, uint32_t node);
 PHX_PRIVATE void phx__node_note_end(phx *p, const struct phx__link *l, int reason); /* why it ended */
+PHX_PRIVATE int phx__node_doubts_end(const struct phx_address *to, int reason); /* TCP may lead to another */
 PHX_PRIVATE int phx__node_is_gone(const phx *p, uint32_t node); /* it has failed or left */
 PHX_PRIVATE void phx__node_fill(const phx *p, uint32_t node, struct phx_node *out);
 

@@ -19,7 +19,7 @@
 
 #define LINKS_ACCEPTS 64 /* connections accepted per listener and step */
 #define LINKS_PAUSE (500 * PHX__MS) /* a listener that ran out of descriptors looks again after this */
-#define LINKS_TLS_PATIENCE 8u /* times cfg.dial_timeout_us, as its turn may be late */
+#define LINKS_PATIENCE 8u /* times cfg.dial_timeout_us, where turns may be late */
 #define LINKS_WRITE_LIMIT (1u << 20) /* bytes written to one link in one step */
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
@@ -150,7 +150,6 @@ PHX__COLD static void links_log_close(phx *p, const struct phx__link *l, enum ph
 
 PHX__COLD static void links_down(phx *p, struct phx__link *l, int reason)
 {
-
     if (!phx__node_serves(p, l))
         return; /* another link serves this node */
     p->peers.at[l->peer].link = 0;
@@ -205,25 +204,6 @@ PHX__COLD static int links_defer_dial(phx *p, uint32_t attempt, uint32_t expect,
     return 0;
 }
 
-/* A dialled link within this host has ended so: may TCP lead to another node? Errors that only an
- * authenticated node reports would be the same by TCP. Silence and a lost connection are not: who has the
- * name may not have the port. At loopback another node is no surprise: each host has somebody there. */
-PHX__COLD static int links_is_doubtful(const struct phx_address *to, int reason)
-{
-    switch (reason) {
-    case PHX_EPROTO: /* not even a node */
-    case PHX_ERESET:
-    case PHX_ETIMEDOUT:
-    case PHX_ETLS:
-    case PHX_EVERSION:
-    case PHX_ECLUSTER:
-    case PHX_EKEY: return 1;
-    case PHX_EPEER:
-    case PHX_ESELF: return !phx__addr_is_local(to);
-    default: return 0;
-    }
-}
-
 PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell)
 {
     enum phx__link_state was = l->state;
@@ -244,7 +224,7 @@ PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, in
         links_down(p, l, reason);
     if (l->attempt != PHX__NONE) {
         p->stats.dials_failed++;
-        if (l->same_host && links_is_doubtful(&l->address, reason)
+        if (l->same_host && phx__node_doubts_end(&l->address, reason)
             && links_defer_dial(p, l->attempt, l->expect, &l->address) == 0)
             p->step.more = 1; /* within the host answered the wrong one: TCP, in this step or the next */
         else
@@ -375,7 +355,7 @@ PHX__COLD static void links_accept(phx *p, int listener)
             p->stats.accepts++;
             /* The dialer sends HELLO with the connection: most often it is here already. */
             if (l->secure) {
-                phx__timer_set(&p->timers, l->timer, p->now + LINKS_TLS_PATIENCE * p->cfg.dial_timeout_us);
+                phx__timer_set(&p->timers, l->timer, p->now + LINKS_PATIENCE * p->cfg.dial_timeout_us);
                 (void)links_watch(p, l);
             } else
                 phx__node_links_read(p, l);
@@ -866,12 +846,24 @@ PHX__COLD void phx__node_links_admit(phx *p)
     p->step.more |= p->links.door.waiting > 0;
 }
 
+/* How long a hello may take where turns are late: who is starved, as others then are, allows eight of its
+ * own. In a crowd a proof may be late in any case, and its sender uses the link already: it would lose it. */
+PHX__COLD static uint64_t links_patience(const phx *p, const struct phx__link *l)
+{
+    int crowd = l->state == PHX__LINK_PROOF && p->route.known > PHX__ROUTE_CROWD;
+
+    return LINKS_PATIENCE * (crowd ? p->cfg.dial_timeout_us
+                                   : PHX__MIN(phx__detect_longest(&p->detect), p->cfg.dial_timeout_us));
+}
+
 PHX__COLD void phx__node_links_due(phx *p, uint32_t slot)
 {
     struct phx__link *l = slot < p->links.size ? p->links.at[slot] : NULL;
-    int rested = l != NULL && l->in.resting;
+    enum phx__link_state was = l != NULL ? l->state : PHX__LINK_CLOSED;
+    int rested = was != PHX__LINK_CLOSED && l->in.resting;
+    uint64_t until;
 
-    if (l == NULL)
+    if (was == PHX__LINK_CLOSED)
         return;
     l->in.resting = 0;
     if (rested && phx__node_serves(p, l)) {
@@ -879,8 +871,15 @@ PHX__COLD void phx__node_links_due(phx *p, uint32_t slot)
         (void)links_watch(p, l);
         return;
     }
-    /* Up: it was replaced by another link and the peer has not closed it. */
-    phx__node_links_close(p, l, l->state == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
+    until = l->since + links_patience(p, l);
+    if (was != PHX__LINK_UP && was != PHX__LINK_PARKED)
+        links_ready(p, l, PHX_READ); /* what came while we had no turn */
+    if (l->state != was)
+        until = p->now + p->cfg.dial_timeout_us;
+    if (l->state < PHX__LINK_UP && p->now < until)
+        phx__timer_set(&p->timers, l->timer, until);
+    else if (l->state == was) /* up: it was replaced by another link and the peer has not closed it */
+        phx__node_links_close(p, l, was == PHX__LINK_UP ? PHX_EDUPLICATE : PHX_ETIMEDOUT, 0);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */

@@ -1,11 +1,11 @@
 /* advert.c - which neighbour must be sent which entry, and when. */
-/* This file is the rule of route.c's essay, point 2, about redundant updates (advert_covered), the entries
+/* This file is the rule of route.c's essay, point 2, about redundant updates (advert_need), the entries
  * that follow from it (advert_needs), and the pace at which they leave (phx__route_advert_flush).
  *
  * In a crowd that starts, the rule has nearly always the same result for each link that comes up: the hub
  * advertises. So one neighbour, the next hop for most destinations, is the *delegate*. A destination is
  * delegated if the delegate advertises it at least as well as we do. Neighbours adjacent to the delegate, by
- * its own entry, need no updates about delegated destinations: that is the case of advert_covered in which w
+ * its own entry, need no updates about delegated destinations: that is the case of advert_need in which w
  * is the delegate. The others are few: they are in a list, and the dirty ones among them stand in front of
  * all that are dirty. A destination becomes delegated, or not, only when it changes, so only dirty ones are
  * examined. After a loss, and where an entry that was sent may have to be corrected, all destinations are
@@ -101,49 +101,84 @@ static int advert_is_told(const struct phx__dest *d, uint32_t w)
     return t != NULL && t->seq >= d->seq && t->hops <= d->hops;
 }
 
-/* Will j be sent a route to v as good as ours, or better, by another node? The rules are in the essay. */
-static int advert_covered(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j, int strict)
+/* Has j a route to v as good as ours, or better, as its own entry or v's says, or a hash? */
+static int advert_has(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
-    const struct phx__offer *h = phx__route_table_offer(d, j->node), *offer = phx__route_table_offers(d);
-    const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
-    uint32_t i;
+    const struct phx__offer *h = phx__route_table_offer(d, j->node);
 
     r->mem->looks++;
     if (h != NULL && (h->hops == 1 || (h->seq >= d->seq && h->hops <= d->hops + 1)))
         return 1;
-    if (d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v)))
-        return 1;
-    /* A start: j may hold v back, as we have told it of a longer way (advert_may_wait). */
-    if (!phx__route_beat_stands(r, j) && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
-        return 0;
-    for (i = 0; i < d->offer_count; i++, r->mem->looks++) {
-        h = &offer[i];
-        if (h->nbr != j->node && h->seq >= d->seq && h->hops <= d->hops
-            && advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1)
-            && (h->hops < d->hops || !advert_is_told(d, h->nbr)))
-            return 1;
-    }
-    return 0;
+    return d->hops == 1 && (advert_says_next(r, v, j->node) || advert_surrounds(r, j, v));
 }
 
-/* May j, whose neighbourhood or ours does not stand yet, wait for an entry about v until both do? Either some
- * w, by its own entry next to j, offers a way that is one hop longer than ours, or better: gateways of one
- * site link with another one by one, and w will soon have a way as short as ours, and say so. Or the delegate
- * leads to both: where hubs have a crowd each, nodes link across, and each link makes shorter ways that other
- * links soon make needless. Should w lose v or j, j is told at once: then it is dirty or v is a loss. Else
- * what j says of its neighbourhood ends it (beat_stands), for which it is asked when no link has come for a
- * moment: meanwhile j has a way that may be longer than it need be. */
-static int advert_may_wait(const struct phx__route *r, const struct phx__dest *d, uint32_t j)
+/* Will who makes us this offer send j a route as good as ours, or better? The rules are in the essay. */
+static int advert_covers(const struct phx__route *r, const struct phx__dest *d, const struct phx__offer *h,
+                         const struct phx__route_nbr *j, int strict)
+{
+    return h->nbr != j->node && h->seq >= d->seq && h->hops <= d->hops
+           && advert_adjacent(r, h->nbr, j) > (h->hops < d->hops ? 0 : strict ? 2 : 1)
+           && (h->hops < d->hops || !advert_is_told(d, h->nbr));
+}
+
+/* Does only who is strictly nearer count, after a loss? */
+static int advert_is_strict(const struct phx__dest *d, const struct phx__route_nbr *j)
+{
+    return (d->flags & PHX__DEST_LOSS) != 0 || j->dirty > 1;
+}
+
+/* Has some w, by its own entry next to j, a way that is one hop longer than ours, or better? */
+static int advert_is_near(const struct phx__route *r, const struct phx__dest *d, uint32_t j)
 {
     const struct phx__offer *h = phx__route_table_offers(d), *end = h + d->offer_count;
 
     for (; h < end; h++, r->mem->looks++)
-        if (h->nbr != j && h->seq >= d->seq
-            && (h->nbr == r->delegate ? phx__route_table_offer(&r->table.at[j], h->nbr) != NULL
-                                      : h->hops <= d->hops + 1 && advert_says_next(r, h->nbr, j)))
+        if (h->nbr != j && h->seq >= d->seq && h->hops <= d->hops + 1 && advert_says_next(r, h->nbr, j))
             return 1;
     return 0;
+}
+
+/* Does the delegate, whose offer this is, lead to j, too? */
+static int advert_is_led(const struct phx__route *r, const struct phx__offer *by, uint32_t j)
+{
+    return by != NULL && r->delegate != j && phx__route_table_offer(&r->table.at[j], r->delegate) != NULL;
+}
+
+enum advert_need { ADVERT_SEND, ADVERT_COVERED, ADVERT_LATER };
+
+/* What becomes of an entry for v that j has not been sent? ADVERT_LATER: j, whose neighbourhood or ours does
+ * not stand yet, waits until both do. All offers are looked at last: where many die in a start that would be
+ * most of the work. It waits in three cases:
+ *  - The delegate leads to both. Where hubs have a crowd each, nodes link across, and each link makes shorter
+ *    ways that other links soon make needless. Numbers do not count, nor do losses: should the delegate lose
+ *    v or j it says so, and whoever then has no way asks, which is answered at once.
+ *  - It was told the same way, and only the number is newer. Who needs a newer number asks, too.
+ *  - Some w that is next to j has nearly as short a way: gateways of one site link with another one by one,
+ *    and w will soon say that it has a link, too. Not after a loss.
+ * What j says of its neighbourhood ends it (beat_stands), for which it is asked when no link has come for a
+ * moment: meanwhile j has a way that may be longer than it need be. */
+static enum advert_need advert_need(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
+{
+    const struct phx__dest *d = &r->table.at[v];
+    const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
+    const struct phx__offer *by = phx__route_table_offer(d, r->delegate), *h = phx__route_table_offers(d);
+    int strict = advert_is_strict(d, j), stands = phx__route_beat_stands(r, j);
+    int told = t != NULL && t->hops != PHX__UNREACHABLE;
+    int same = told && t->hops == d->hops && t->card == d->card_version && r->known > PHX__ROUTE_CROWD;
+
+    if (advert_has(r, v, j))
+        return ADVERT_COVERED;
+    if (!stands && told && t->hops > d->hops)
+        return ADVERT_SEND; /* j may hold v back, as we have told it of a longer way */
+    if (by != NULL && advert_covers(r, d, by, j, strict))
+        return ADVERT_COVERED;
+    if (!stands && (same || (t == NULL && advert_is_led(r, by, j->node))))
+        return ADVERT_LATER;
+    for (uint32_t i = 0; i < d->offer_count; i++, r->mem->looks++)
+        if (advert_covers(r, d, &h[i], j, strict))
+            return ADVERT_COVERED;
+    return t == NULL && !strict && !stands && advert_is_near(r, d, j->node) ? ADVERT_LATER : ADVERT_SEND;
 }
 
 /* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */
@@ -195,14 +230,14 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
     /* A neighbour whose card has not come yet: our entry would not help any node to find it. */
     if (d->next == j->node || d->card_version == 0)
         return 0;
-    if (advert_covered(r, v, j, (d->flags & PHX__DEST_LOSS) || j->dirty > 1))
-        return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
-    if (t == NULL && j->dirty < 2 && !(d->flags & PHX__DEST_LOSS) && !phx__route_beat_stands(r, j)
-        && advert_may_wait(r, d, j->node)) {
-        j->held_at = j->held_at == 0 ? r->pace.flushed_at : j->held_at;
-        return 0;
+    switch (advert_need(r, v, j)) {
+    case ADVERT_COVERED: return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
+    case ADVERT_LATER: break;
+    default: return 1;
     }
-    return 1;
+    j->held_at = j->held_at == 0 ? r->pace.flushed_at : j->held_at;
+    j->held_strict |= (uint8_t)advert_is_strict(d, j);
+    return 0;
 }
 
 /* Puts v's entry for j into out[*count]: 0, or PHX_ENOMEM and nothing is noted as advertised. */

@@ -12,7 +12,7 @@
  *    feasible: the usual case in a dense mesh, because of 2.
  *
  * 2. REDUNDANT UPDATES ARE AVOIDED WITHOUT SETS ON THE WIRE. In the paper each entry carries the set of nodes
- *    it was sent to. Here destination v is not advertised to neighbour j in three cases (advert_covered):
+ *    it was sent to. Here destination v is not advertised to neighbour j in three cases (advert_need):
  *     a. j itself offers v as well as we can, or is next to v;
  *     b. some w next to j offers us v at least as well: w advertises v to j;
  *     c. we are next to v, and j's hash of itself and its neighbours (a few bytes on each heartbeat) is the

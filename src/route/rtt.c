@@ -11,7 +11,7 @@
  * yet) is neither taken nor left because of its time.
  *
  * A choice there must be. Without the option a way is not told to those who are told of one as short by
- * others (advert_covered). Such a way is told all the same, once for each number of the owner, to neighbours
+ * others (advert_need). Such a way is told all the same, once for each number of the owner, to neighbours
  * that have the option and no shorter one (advert_is_choice), when the table has been quiet for a round: a
  * start costs no more than ever.
  *

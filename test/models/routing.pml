@@ -9,7 +9,7 @@
  *
  * Each ordered pair of nodes is a process, so every interleaving is searched: a link is lost at one end
  * before the other sees it, what was on it is lost, an update waits for any time while its sender's table
- * moves on, and with LOSS any update may vanish without a link being lost (as one that an advert_covered
+ * moves on, and with LOSS any update may vanish without a link being lost (as one that an advert_need
  * withheld wrongly).
  *
  * What must hold at every instant: no circle of next hops; a node that is linked with the owner has a route

@@ -385,7 +385,7 @@ routing() {
     sim SCENARIO=site_words_10 NODES=32
     sim SCENARIO=hub_words_10 NODES=48
     sim SCENARIO=words_killed NODES=48
-    sim SCENARIO=words_killed_200 NODES=200 EVERY=1000000
+    sim SCENARIO=words_killed_200 NODES=400 SEED=2 EVERY=1000000 # which had never settled
     sim SCENARIO=strangers NODES=15
     sim SCENARIO=full_hub NODES=60
     sim SCENARIO=full_accepts NODES=60

@@ -223,7 +223,9 @@ static void test_rumour_waited(void)
     ok(rig_events(&r, 'a') == 1 && rig_last(&r, 'a')->node == 0 && rig_last(&r, 'a')->at <= woke + MS,
        "then one is asked, at once");
     ok(rig_events(&r, 'x') == 0, "and has its time");
-    rig_run(&r, woke + TIMEOUT);
+    rig_run(&r, woke + TIMEOUT / 2 + TIMEOUT - 1);
+    ok(rig_events(&r, 'x') == 0, "as much more as who was stopped itself gives others");
+    rig_run(&r, woke + 2 * TIMEOUT);
     ok(rig_events(&r, 'x') == 1 && rig_last(&r, 'x')->node == 0 && r.fired < 20, "the dead is given up");
     rig_free(&r);
 }
@@ -414,6 +416,39 @@ static void test_seldom(void)
     rig_free(&r);
 }
 
+static void test_starved_crowd(void)
+{
+    /* Goal: hundreds that share processors do not starve each other with heartbeats, and are heard within
+     * what they have announced all the same; that a stall has grown is told to those only who could be
+     * surprised. Method: 300 links and a turn every 3 s, then one after 6. */
+    enum { CROWD = 300, TURNS = 60, SETTLED = 20 };
+    struct rig r;
+    uint32_t turn, node, late = 0, beats = 0;
+
+    rig_init_monitors(&r, 1);
+    for (node = 1; node <= CROWD; node++)
+        phx__detect_link_up(&r.d, node, 0, r.now);
+    for (turn = 0; turn < TURNS; turn++) {
+        r.count = 0;
+        r.now += turn + 1 < TURNS ? 3 * SECOND : 6 * SECOND;
+        phx__detect_step(&r.d, r.now);
+        for (node = 1; node <= CROWD; node++) {
+            const struct phx__detect_link *l = phx__detect_link_of(&r.d, node);
+            late += turn > 5 && turn + 1 < TURNS && r.now - l->sent_at > l->promised_us;
+            phx__detect_received(&r.d, node, r.now);
+        }
+        if (turn + 1 < TURNS)
+            rig_step(&r, r.now);
+        beats += turn >= SETTLED ? r.count : 0;
+    }
+    ok(late == 0, "%u times somebody heard too late", late);
+    ok(beats > 0 && beats < 3 * CROWD * (TURNS - SETTLED) / 12 + TURNS,
+       "%u heartbeats in 2 minutes: each of 300 hears every 12 s", beats);
+    ok(r.d.slow == 12 * SECOND && r.count == 1 && phx__detect_is_monitor(&r.d, r.events[0].node),
+       "only the monitor hears that the stalls are longer: %u", r.count);
+    rig_free(&r);
+}
+
 static void test_sleep(void)
 {
     /* Goal: sleeping as long as was asked for is no stall. Method: one link and nothing else, so
@@ -559,6 +594,7 @@ int main(void)
     test_stall();
     test_starved();
     test_seldom();
+    test_starved_crowd();
     test_sleep();
     test_short_timeouts();
     test_unread();
