@@ -1796,7 +1796,6 @@ struct phx__route_nbr {
     uint8_t vague;       /* our neighbourhood, as told, has losses in it that are not settled */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint8_t cut;         /* a link of it is in the list of cuts */
-    uint8_t held_strict; /* an entry that was due to a loss is held back */
     uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
     uint32_t leads_to;   /* scratch */
     struct phx__route_rtt_link rtt;
@@ -11982,8 +11981,8 @@ static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t
 /* Entries that were held back for a neighbour are due. */
 PHX__COLD static void beat_release(struct phx__route *r, struct phx__route_nbr *n)
 {
-    n->dirty = PHX__MAX(n->dirty, (uint8_t)(1 + n->held_strict));
-    n->held_at = n->held_strict = 0;
+    n->held_at = 0;
+    n->dirty = PHX__MAX(n->dirty, 1);
     r->pace.look = r->pace.news = 1;
     r->counters.walked += r->table.live_count;
 }
@@ -12328,12 +12327,6 @@ static int advert_covers(const struct phx__route *r, const struct phx__dest *d, 
            && (h->hops < d->hops || !advert_is_told(d, h->nbr));
 }
 
-/* Does only who is strictly nearer count, after a loss? */
-static int advert_is_strict(const struct phx__dest *d, const struct phx__route_nbr *j)
-{
-    return (d->flags & PHX__DEST_LOSS) != 0 || j->dirty > 1;
-}
-
 /* Has some w, by its own entry next to j, a way that is one hop longer than ours, or better? */
 static int advert_is_near(const struct phx__route *r, const struct phx__dest *d, uint32_t j)
 {
@@ -12345,46 +12338,46 @@ static int advert_is_near(const struct phx__route *r, const struct phx__dest *d,
     return 0;
 }
 
-/* Does the delegate, whose offer this is, lead to j, too? */
+/* Does the delegate, whose offer this is, lead to j, too, and to more nodes than we have links? Two hubs of
+ * one crowd do not wait for each other. */
 static int advert_is_led(const struct phx__route *r, const struct phx__offer *by, uint32_t j)
 {
-    return by != NULL && r->delegate != j && phx__route_table_offer(&r->table.at[j], r->delegate) != NULL;
+    return by != NULL && r->delegate != j && phx__route_nbr(r, r->delegate)->offers >= r->nbr_count
+           && phx__route_table_offer(&r->table.at[j], r->delegate) != NULL;
 }
 
 enum advert_need { ADVERT_SEND, ADVERT_COVERED, ADVERT_LATER };
 
 /* What becomes of an entry for v that j has not been sent? ADVERT_LATER: j, whose neighbourhood or ours does
  * not stand yet, waits until both do. All offers are looked at last: where many die in a start that would be
- * most of the work. It waits in three cases:
- *  - The delegate leads to both. Where hubs have a crowd each, nodes link across, and each link makes shorter
- *    ways that other links soon make needless. Numbers do not count, nor do losses: should the delegate lose
- *    v or j it says so, and whoever then has no way asks, which is answered at once.
- *  - It was told the same way, and only the number is newer. Who needs a newer number asks, too.
+ * most of the work. It waits in two cases, after a loss in none:
+ *  - The delegate leads to both, whatever number it has heard last. Where hubs have a crowd each, nodes link
+ *    across, and each link makes shorter ways that other links soon make needless.
  *  - Some w that is next to j has nearly as short a way: gateways of one site link with another one by one,
- *    and w will soon say that it has a link, too. Not after a loss.
- * What j says of its neighbourhood ends it (beat_stands), for which it is asked when no link has come for a
- * moment: meanwhile j has a way that may be longer than it need be. */
+ *    and w will soon say that it has a link, too.
+ * Should it lose v or j, j is told at once: then it is dirty or v is a loss. Else what j says of its
+ * neighbourhood ends it (beat_stands), for which it is asked when no link has come for a moment: meanwhile j
+ * has a way that may be longer than it need be. */
 static enum advert_need advert_need(const struct phx__route *r, uint32_t v, const struct phx__route_nbr *j)
 {
     const struct phx__dest *d = &r->table.at[v];
     const struct phx__advertised *t = phx__route_table_advertised(d, j->node);
     const struct phx__offer *by = phx__route_table_offer(d, r->delegate), *h = phx__route_table_offers(d);
-    int strict = advert_is_strict(d, j), stands = phx__route_beat_stands(r, j);
-    int told = t != NULL && t->hops != PHX__UNREACHABLE;
-    int same = told && t->hops == d->hops && t->card == d->card_version && r->known > PHX__ROUTE_CROWD;
+    int strict = (d->flags & PHX__DEST_LOSS) != 0 || j->dirty > 1, stands = phx__route_beat_stands(r, j);
+    int may_wait = t == NULL && !strict && !stands;
 
     if (advert_has(r, v, j))
         return ADVERT_COVERED;
-    if (!stands && told && t->hops > d->hops)
+    if (!stands && t != NULL && t->hops != PHX__UNREACHABLE && t->hops > d->hops)
         return ADVERT_SEND; /* j may hold v back, as we have told it of a longer way */
     if (by != NULL && advert_covers(r, d, by, j, strict))
         return ADVERT_COVERED;
-    if (!stands && (same || (t == NULL && advert_is_led(r, by, j->node))))
+    if (may_wait && advert_is_led(r, by, j->node))
         return ADVERT_LATER;
     for (uint32_t i = 0; i < d->offer_count; i++, r->mem->looks++)
         if (advert_covers(r, d, &h[i], j, strict))
             return ADVERT_COVERED;
-    return t == NULL && !strict && !stands && advert_is_near(r, d, j->node) ? ADVERT_LATER : ADVERT_SEND;
+    return may_wait && advert_is_near(r, d, j->node) ? ADVERT_LATER : ADVERT_SEND;
 }
 
 /* May j want our way to v for its round trip time? It is as short as any that j has, as far as is known. */
@@ -12438,12 +12431,9 @@ static int advert_needs(const struct phx__route *r, uint32_t v, struct phx__rout
         return 0;
     switch (advert_need(r, v, j)) {
     case ADVERT_COVERED: return r->rtt.telling && j->metric && advert_is_choice(r, v, j);
-    case ADVERT_LATER: break;
+    case ADVERT_LATER: j->held_at = j->held_at == 0 ? r->pace.flushed_at : j->held_at; return 0;
     default: return 1;
     }
-    j->held_at = j->held_at == 0 ? r->pace.flushed_at : j->held_at;
-    j->held_strict |= (uint8_t)advert_is_strict(d, j);
-    return 0;
 }
 
 /* Puts v's entry for j into out[*count]: 0, or PHX_ENOMEM and nothing is noted as advertised. */
@@ -13391,7 +13381,7 @@ PHX__COLD void phx__detect_busy(struct phx__detect *d, uint64_t us)
 /* What is announced because of own stalls; gap: of one that is just over, or 0. Small growth can wait. */
 PHX__COLD static void detect_note_stall(struct phx__detect *d, uint64_t gap, uint64_t now)
 {
-    uint64_t was = d->slow;
+    uint64_t was = d->slow, longest = phx__detect_longest(d);
 
     if (now - d->stalls_at >= DETECT_STALLS_US) {
         d->stalls[1] = now - d->stalls_at < 2 * DETECT_STALLS_US ? d->stalls[0] : 0;
@@ -13403,6 +13393,8 @@ PHX__COLD static void detect_note_stall(struct phx__detect *d, uint64_t gap, uin
     d->slow = d->slow > d->limits.interval_us ? d->slow : 0;
     if (d->slow > was + was / 2)
         detect_tell(d, was == 0);
+    for (uint32_t i = 0; phx__detect_longest(d) > longest && i < d->link_count; i++) /* all hear sooner */
+        phx__timer_sooner(d->timers, d->links[i]->timer, detect_send_at(d, d->links[i]));
 }
 
 void phx__detect_step(struct phx__detect *d, uint64_t now)

@@ -484,7 +484,7 @@ PHX__COLD void phx__detect_busy(struct phx__detect *d, uint64_t us)
 /* What is announced because of own stalls; gap: of one that is just over, or 0. Small growth can wait. */
 PHX__COLD static void detect_note_stall(struct phx__detect *d, uint64_t gap, uint64_t now)
 {
-    uint64_t was = d->slow;
+    uint64_t was = d->slow, longest = phx__detect_longest(d);
 
     if (now - d->stalls_at >= DETECT_STALLS_US) {
         d->stalls[1] = now - d->stalls_at < 2 * DETECT_STALLS_US ? d->stalls[0] : 0;
@@ -496,6 +496,8 @@ PHX__COLD static void detect_note_stall(struct phx__detect *d, uint64_t gap, uin
     d->slow = d->slow > d->limits.interval_us ? d->slow : 0;
     if (d->slow > was + was / 2)
         detect_tell(d, was == 0);
+    for (uint32_t i = 0; phx__detect_longest(d) > longest && i < d->link_count; i++) /* all hear sooner */
+        phx__timer_sooner(d->timers, d->links[i]->timer, detect_send_at(d, d->links[i]));
 }
 
 void phx__detect_step(struct phx__detect *d, uint64_t now)

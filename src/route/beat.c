@@ -107,8 +107,8 @@ static void beat_shrank(struct phx__route *r, struct phx__route_nbr *n, uint64_t
 /* Entries that were held back for a neighbour are due. */
 PHX__COLD static void beat_release(struct phx__route *r, struct phx__route_nbr *n)
 {
-    n->dirty = PHX__MAX(n->dirty, (uint8_t)(1 + n->held_strict));
-    n->held_at = n->held_strict = 0;
+    n->held_at = 0;
+    n->dirty = PHX__MAX(n->dirty, 1);
     r->pace.look = r->pace.news = 1;
     r->counters.walked += r->table.live_count;
 }

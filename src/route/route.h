@@ -42,7 +42,6 @@ struct phx__route_nbr {
     uint8_t vague;       /* our neighbourhood, as told, has losses in it that are not settled */
     uint8_t relinked;    /* entries are due again: check every destination */
     uint8_t cut;         /* a link of it is in the list of cuts */
-    uint8_t held_strict; /* an entry that was due to a loss is held back */
     uint8_t metric;      /* it is told round trip times; 2: and was told of all ways that are a choice */
     uint32_t leads_to;   /* scratch */
     struct phx__route_rtt_link rtt;

@@ -446,6 +446,16 @@ static void test_starved_crowd(void)
        "%u heartbeats in 2 minutes: each of 300 hears every 12 s", beats);
     ok(r.d.slow == 12 * SECOND && r.count == 1 && phx__detect_is_monitor(&r.d, r.events[0].node),
        "only the monitor hears that the stalls are longer: %u", r.count);
+    for (turn = late = 0; turn < 12; turn++) {
+        rig_step(&r, r.now);
+        r.now += 6 * SECOND;
+        for (node = 1; node <= CROWD; node++) {
+            const struct phx__detect_link *l = phx__detect_link_of(&r.d, node);
+            late += r.now - l->sent_at > l->promised_us + SECOND;
+            phx__detect_received(&r.d, node, r.now);
+        }
+    }
+    ok(late == 0, "but the others hear of us sooner than was planned: %u times too late", late);
     rig_free(&r);
 }
 
