@@ -2657,6 +2657,8 @@ PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
 PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
 /* The node left or is forgotten: dial no more. Said without a link before its index is used again. */
 PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
+/* Is a dial under way that should lead to this node? */
+PHX_PRIVATE int phx__dial_is_under_way(const struct phx__dial *d, uint32_t node);
 /* Was the address of this dial never dialled before? */
 PHX_PRIVATE int phx__dial_is_first(const struct phx__dial *d, uint32_t slot);
 PHX_PRIVATE void phx__dial_stop(struct phx__dial *d);
@@ -16345,6 +16347,16 @@ PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
     dial_bound(d);
 }
 
+PHX__COLD int phx__dial_is_under_way(const struct phx__dial *d, uint32_t node)
+{
+    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
+    uint32_t n = node == PHX__NONE ? 0 : phx__dial_target_list(&d->targets, node, all);
+
+    while (n > 0 && all[n - 1]->open == 0)
+        n--;
+    return n > 0;
+}
+
 PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
 {
     uint32_t i;
@@ -23825,14 +23837,14 @@ static int links_wins(const phx *p, const struct phx__link *l)
 
 /* Our own dial that may end at this node, and would win. Only one that is connected counts: an
  * address where nobody answers would hold up a good link for longer than the peer's patience. */
-PHX__COLD static int links_own_dial(const phx *p, const struct phx_id *id)
+PHX__COLD static int links_own_dial(const phx *p, uint32_t node)
 {
     const struct phx__link *l = NULL;
 
-    while ((l = phx__node_each_link(p, l)) != NULL)
-        if (l->dialer && l->state == PHX__LINK_HELLO && l->expect != PHX__NONE
-            && phx__id_equal(&p->ids.at[l->expect], id))
-            return 1;
+    if (phx__dial_is_under_way(&p->dial, node))
+        while ((l = phx__node_each_link(p, l)) != NULL)
+            if (l->dialer && l->state == PHX__LINK_HELLO && l->expect == node)
+                return 1;
     return 0;
 }
 
@@ -23876,7 +23888,7 @@ PHX__COLD static int links_judge(phx *p, struct phx__link *l)
         l->end.why = "the path lost data lately";
         return PHX_ETIMEDOUT;
     }
-    if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, &l->id)) {
+    if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, node)) {
         p->links.parked = 1;
         return PHX_EAGAIN;
     }

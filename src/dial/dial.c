@@ -945,6 +945,16 @@ PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
     dial_bound(d);
 }
 
+PHX__COLD int phx__dial_is_under_way(const struct phx__dial *d, uint32_t node)
+{
+    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
+    uint32_t n = node == PHX__NONE ? 0 : phx__dial_target_list(&d->targets, node, all);
+
+    while (n > 0 && all[n - 1]->open == 0)
+        n--;
+    return n > 0;
+}
+
 PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
 {
     uint32_t i;

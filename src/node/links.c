@@ -617,14 +617,14 @@ static int links_wins(const phx *p, const struct phx__link *l)
 
 /* Our own dial that may end at this node, and would win. Only one that is connected counts: an
  * address where nobody answers would hold up a good link for longer than the peer's patience. */
-PHX__COLD static int links_own_dial(const phx *p, const struct phx_id *id)
+PHX__COLD static int links_own_dial(const phx *p, uint32_t node)
 {
     const struct phx__link *l = NULL;
 
-    while ((l = phx__node_each_link(p, l)) != NULL)
-        if (l->dialer && l->state == PHX__LINK_HELLO && l->expect != PHX__NONE
-            && phx__id_equal(&p->ids.at[l->expect], id))
-            return 1;
+    if (phx__dial_is_under_way(&p->dial, node))
+        while ((l = phx__node_each_link(p, l)) != NULL)
+            if (l->dialer && l->state == PHX__LINK_HELLO && l->expect == node)
+                return 1;
     return 0;
 }
 
@@ -668,7 +668,7 @@ PHX__COLD static int links_judge(phx *p, struct phx__link *l)
         l->end.why = "the path lost data lately";
         return PHX_ETIMEDOUT;
     }
-    if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, &l->id)) {
+    if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, node)) {
         p->links.parked = 1;
         return PHX_EAGAIN;
     }

@@ -588,6 +588,34 @@ static void test_wrong_peer(void)
     rig_free(r);
 }
 
+static void test_under_way(void)
+{
+    /* Goal: whether a dial is under way to a node is known without a look at the links: it is asked for each
+     * hello. Method: two nodes and a hub, before, while and after each is dialled, and when the hub is met. */
+    struct rig *r = rig_new(10, 2, 14);
+    uint32_t a = rig_known(r), b = rig_known(r);
+
+    ok(!phx__dial_is_under_way(&r->d, a) && !phx__dial_is_under_way(&r->d, b), "none is before time passes");
+    rig_pass(r, 0);
+    ok(r->open_count == 2 && phx__dial_is_under_way(&r->d, a) && phx__dial_is_under_way(&r->d, b), "both are");
+    rig_fail(r, r->open[0].expect == a ? r->open[0].slot : r->open[1].slot, PHX_EREFUSED);
+    ok(!phx__dial_is_under_way(&r->d, a) && phx__dial_is_under_way(&r->d, b), "one failed");
+    rig_up(r, r->open[0].slot, b);
+    ok(!phx__dial_is_under_way(&r->d, b) && !phx__dial_is_under_way(&r->d, 500)
+           && !phx__dial_is_under_way(&r->d, PHX__NONE), "one is linked; and nobody knows others");
+    phx__dial_down(&r->d, b, 0);
+    phx__dial_forget(&r->d, a);
+    phx__dial_forget(&r->d, b);
+    b = rig_node(r);
+    rig_hub(r, 1);
+    rig_pass(r, 0);
+    ok(r->open_count == 1 && !phx__dial_is_under_way(&r->d, PHX__NONE) && !phx__dial_is_under_way(&r->d, b),
+       "a hub that nobody knows is nobody");
+    phx__dial_meet(&r->d, r->open[0].slot, b);
+    ok(phx__dial_is_under_way(&r->d, b), "it is whom it was met as");
+    rig_free(r);
+}
+
 static void test_courtesy_again(void)
 {
     /* Goal: a new address does not jump the queue of who dials first. Method: 40 listening nodes
@@ -729,6 +757,7 @@ int main(void)
     test_next_life();
     test_late();
     test_wrong_peer();
+    test_under_way();
     test_courtesy_again();
     test_dead_rounds();
     test_moved();
