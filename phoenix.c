@@ -2657,8 +2657,8 @@ PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
 PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
 /* The node left or is forgotten: dial no more. Said without a link before its index is used again. */
 PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
-/* Is a dial under way that should lead to this node? */
-PHX_PRIVATE int phx__dial_is_under_way(const struct phx__dial *d, uint32_t node);
+/* Is a dial of this node under way whose connection was answered? */
+PHX_PRIVATE int phx__dial_is_answered(const struct phx__dial *d, uint32_t node);
 /* Was the address of this dial never dialled before? */
 PHX_PRIVATE int phx__dial_is_first(const struct phx__dial *d, uint32_t slot);
 PHX_PRIVATE void phx__dial_stop(struct phx__dial *d);
@@ -15913,20 +15913,15 @@ PHX__COLD static struct phx__dial_target *dial_next_turn(const struct phx__dial 
     return next;
 }
 
-/* While some wait for their turn those that are due soon are looked at together: else each of hundreds of
- * targets wakes the node for itself, again and again, and in a crowd that costs more than all links do. */
-PHX__COLD static uint64_t dial_slack(const struct phx__dial *d)
-{
-    return d->waiting > 0 ? DIAL_COURTESY_JITTER_US : 0;
-}
-
-/* Takes the next target out of the queue that may be dialled now, or NULL. */
+/* Takes the next target out of the queue that may be dialled now, or NULL. While some wait for their turn
+ * those that are due soon are looked at together: else each of hundreds of targets wakes the node for itself,
+ * again and again, and in a crowd that costs more than all links do. */
 PHX__COLD static struct phx__dial_target *dial_take(struct phx__dial *d)
 {
     struct phx__dial_targets *ts = &d->targets;
     struct phx__dial_target *t;
 
-    while (phx__timer_next(&ts->due) <= *d->now + dial_slack(d)) {
+    while (phx__timer_next(&ts->due) <= *d->now + (d->waiting > 0 ? DIAL_COURTESY_JITTER_US : 0)) {
         t = &ts->at[ts->due.heap[0]];
         if (!dial_is_at_ease(d, t)) {
             if (phx__timer_next(&ts->due) > *d->now)
@@ -16347,14 +16342,14 @@ PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
     dial_bound(d);
 }
 
-PHX__COLD int phx__dial_is_under_way(const struct phx__dial *d, uint32_t node)
+PHX__COLD int phx__dial_is_answered(const struct phx__dial *d, uint32_t node)
 {
-    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-    uint32_t n = node == PHX__NONE ? 0 : phx__dial_target_list(&d->targets, node, all);
+    const struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
+    uint32_t k = t == NULL || t->open == 0 ? d->slots.count : 0;
 
-    while (n > 0 && all[n - 1]->open == 0)
-        n--;
-    return n > 0;
+    while (k < d->slots.count && (d->slots.at[k].target != dial_index(d, t) || d->slots.at[k].answered_at == 0))
+        k++;
+    return k < d->slots.count;
 }
 
 PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
@@ -22946,12 +22941,12 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     /* What is for us stays here, and a second scratch for it would be memory for nothing. */
     int large = raw_size >= FRAMES_LENT_LEAST;
     int ours = large && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) == 0;
-    int err;
+    int ends = (f->flags & PHX__DATA_LAST) != 0, err;
 
     p->post.transit.lender = large && !ours ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_recv_data(&p->post, raw, raw_size, f);
-    l->place.from = p->post.recv.last_source;
-    l->place.large |= (uint8_t)(ours && (f->flags & PHX__DATA_LAST) == 0);
+    l->place.from = ends ? PHX__NONE : p->post.recv.last_source;
+    l->place.large |= (uint8_t)(ours && !ends);
     return err;
 }
 
@@ -22968,21 +22963,14 @@ static int frames_on_suspect(phx *p, struct phx__link *l, const struct phx__fram
     return err;
 }
 
-int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
-                        size_t raw_size)
+PHX__COLD static int frames_on_others(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
-    /* What comes on a link that was replaced is older than what came on its successor. */
-    if (!phx__node_serves(p, l))
-        return 0;
-    p->post.recv.from = l->peer;
     switch (f->type) {
     case PHX__UPDATE: return frames_on_update(p, l, f);
     case PHX__CARD: return frames_on_card(p, l, f);
     case PHX__REQUEST: return frames_on_request(p, l, f);
     case PHX__BEAT: return frames_on_beat(p, l, f);
     case PHX__SUMMARY: return frames_on_summary(p, l, f);
-    case PHX__DATA: return frames_on_data(p, l, f, raw, raw_size);
-    case PHX__ACK: return frames_on_ack(p, f);
     case PHX__SUSPECT: return frames_on_suspect(p, l, f);
     case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
     case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
@@ -22993,6 +22981,17 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
 #endif
     default: return PHX_EPROTO;
     }
+}
+
+int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
+                        size_t raw_size)
+{
+    /* What comes on a link that was replaced is older than what came on its successor. */
+    if (!phx__node_serves(p, l))
+        return 0;
+    p->post.recv.from = l->peer;
+    return f->type == PHX__DATA  ? frames_on_data(p, l, f, raw, raw_size)
+           : f->type == PHX__ACK ? frames_on_ack(p, f) : frames_on_others(p, l, f);
 }
 
 /* ======== src/node/door.c ======== */
@@ -23302,20 +23301,24 @@ PHX__COLD static int links_open(phx *p, int handle, int dialer, int secure, enum
     return err;
 }
 
-static int links_watch(phx *p, struct phx__link *l)
+PHX__COLD static int links_watch_for(phx *p, struct phx__link *l, int events)
 {
-    int events, err;
+    int err = phx__node_os(p)->watch(p->os.world, l->handle, events);
 
-    if (l->state == PHX__LINK_CLOSED)
-        return PHX_ENOMEM;
-    events = phx__link_events(l);
-    if (events == l->watching)
-        return 0;
-    if ((err = phx__node_os(p)->watch(p->os.world, l->handle, events)) == 0)
+    if (err == 0)
         l->watching = events;
     else
         phx__node_links_close(p, l, err, 0);
     return err;
+}
+
+static int links_watch(phx *p, struct phx__link *l)
+{
+    int events = phx__link_events(l);
+
+    if (l->state == PHX__LINK_CLOSED)
+        return PHX_ENOMEM;
+    return events == l->watching ? 0 : links_watch_for(p, l, events);
 }
 
 static void links_look_again(phx *p, uint64_t at)
@@ -23835,19 +23838,6 @@ static int links_wins(const phx *p, const struct phx__link *l)
     return l->dialer == (phx__id_compare(p->set.self, &l->id) < 0);
 }
 
-/* Our own dial that may end at this node, and would win. Only one that is connected counts: an
- * address where nobody answers would hold up a good link for longer than the peer's patience. */
-PHX__COLD static int links_own_dial(const phx *p, uint32_t node)
-{
-    const struct phx__link *l = NULL;
-
-    if (phx__dial_is_under_way(&p->dial, node))
-        while ((l = phx__node_each_link(p, l)) != NULL)
-            if (l->dialer && l->state == PHX__LINK_HELLO && l->expect == node)
-                return 1;
-    return 0;
-}
-
 PHX__COLD static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
 {
     if (l->incarnation > old->incarnation)
@@ -23888,7 +23878,9 @@ PHX__COLD static int links_judge(phx *p, struct phx__link *l)
         l->end.why = "the path lost data lately";
         return PHX_ETIMEDOUT;
     }
-    if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, node)) {
+    /* A dial of ours is to win. One without an answer would hold up a good link for longer than its patience. */
+    if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l)
+        && phx__dial_is_answered(&p->dial, node)) {
         p->links.parked = 1;
         return PHX_EAGAIN;
     }
@@ -24782,24 +24774,26 @@ static void step_turns(phx *p)
     p->step.more |= s->waiting > 0;
 }
 
-/* The k-th of n that are ready, or -1: no more in this step. A node that seldom gets its processor takes long
- * for many links, and it is heard of between its steps only. So it reads for a tenth of the interval that it
- * announces; the next step begins with what is left. */
+/* A node that seldom gets its processor takes long for many links, and it is heard of between its steps only.
+ * So it reads for a tenth of the interval that it announces; the next step begins with what is left. */
+PHX__COLD static int step_is_late(phx *p, int k, int n)
+{
+    uint64_t now = phx__node_clock(p);
+
+    p->step.read_at = k == 0 ? now : p->step.read_at;
+    if (now - p->step.read_at <= p->detect.limits.interval_us / 10)
+        return 0;
+    /* Of more than these wait() has turned its list by as many already. */
+    p->step.first = n < STEP_READY_MOST ? (p->step.first + k) % n : (int)phx__rnd_below(&p->rnd, (uint64_t)n);
+    p->step.more = 1;
+    return 1;
+}
+
+/* The k-th of n that are ready, or -1: no more in this step. */
 static int step_next_ready(phx *p, int k, int n)
 {
-    uint64_t now;
-
-    if (n > STEP_UNTIMED && k % STEP_UNTIMED == 0 && k < n) {
-        now = phx__node_clock(p);
-        p->step.read_at = k == 0 ? now : p->step.read_at;
-        if (now - p->step.read_at > p->detect.limits.interval_us / 10) {
-            /* Of more than these wait() has turned its list by as many already. */
-            p->step.first = n < STEP_READY_MOST ? (p->step.first + k) % n
-                                                : (int)phx__rnd_below(&p->rnd, (uint64_t)n);
-            p->step.more = 1;
-            return -1;
-        }
-    }
+    if (n > STEP_UNTIMED && k % STEP_UNTIMED == 0 && k < n && step_is_late(p, k, n))
+        return -1;
     if (k < n)
         return (p->step.first + k) % n;
     p->step.first = 0;
@@ -25042,8 +25036,8 @@ PHX__COLD static void step_late(phx *p)
 static int step_has_news(const phx *p)
 {
     return (p->route.changed.count | p->names.conflict_count | (unsigned)p->news.late
-            | (unsigned)p->news.card_stale) != 0
-           || p->names.version != p->news.names_version || p->names.version != p->news.lost_version;
+            | (unsigned)p->news.card_stale | (p->names.version ^ p->news.names_version)
+            | (p->names.version ^ p->news.lost_version)) != 0;
 }
 
 static void step_names_changed(phx *p, const struct phx__names_changes *c)

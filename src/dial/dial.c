@@ -511,20 +511,15 @@ PHX__COLD static struct phx__dial_target *dial_next_turn(const struct phx__dial 
     return next;
 }
 
-/* While some wait for their turn those that are due soon are looked at together: else each of hundreds of
- * targets wakes the node for itself, again and again, and in a crowd that costs more than all links do. */
-PHX__COLD static uint64_t dial_slack(const struct phx__dial *d)
-{
-    return d->waiting > 0 ? DIAL_COURTESY_JITTER_US : 0;
-}
-
-/* Takes the next target out of the queue that may be dialled now, or NULL. */
+/* Takes the next target out of the queue that may be dialled now, or NULL. While some wait for their turn
+ * those that are due soon are looked at together: else each of hundreds of targets wakes the node for itself,
+ * again and again, and in a crowd that costs more than all links do. */
 PHX__COLD static struct phx__dial_target *dial_take(struct phx__dial *d)
 {
     struct phx__dial_targets *ts = &d->targets;
     struct phx__dial_target *t;
 
-    while (phx__timer_next(&ts->due) <= *d->now + dial_slack(d)) {
+    while (phx__timer_next(&ts->due) <= *d->now + (d->waiting > 0 ? DIAL_COURTESY_JITTER_US : 0)) {
         t = &ts->at[ts->due.heap[0]];
         if (!dial_is_at_ease(d, t)) {
             if (phx__timer_next(&ts->due) > *d->now)
@@ -945,14 +940,14 @@ PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
     dial_bound(d);
 }
 
-PHX__COLD int phx__dial_is_under_way(const struct phx__dial *d, uint32_t node)
+PHX__COLD int phx__dial_is_answered(const struct phx__dial *d, uint32_t node)
 {
-    struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
-    uint32_t n = node == PHX__NONE ? 0 : phx__dial_target_list(&d->targets, node, all);
+    const struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
+    uint32_t k = t == NULL || t->open == 0 ? d->slots.count : 0;
 
-    while (n > 0 && all[n - 1]->open == 0)
-        n--;
-    return n > 0;
+    while (k < d->slots.count && (d->slots.at[k].target != dial_index(d, t) || d->slots.at[k].answered_at == 0))
+        k++;
+    return k < d->slots.count;
 }
 
 PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)

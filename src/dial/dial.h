@@ -90,8 +90,8 @@ PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
 PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
 /* The node left or is forgotten: dial no more. Said without a link before its index is used again. */
 PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
-/* Is a dial under way that should lead to this node? */
-PHX_PRIVATE int phx__dial_is_under_way(const struct phx__dial *d, uint32_t node);
+/* Is a dial of this node under way whose connection was answered? */
+PHX_PRIVATE int phx__dial_is_answered(const struct phx__dial *d, uint32_t node);
 /* Was the address of this dial never dialled before? */
 PHX_PRIVATE int phx__dial_is_first(const struct phx__dial *d, uint32_t slot);
 PHX_PRIVATE void phx__dial_stop(struct phx__dial *d);

@@ -448,12 +448,12 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
     /* What is for us stays here, and a second scratch for it would be memory for nothing. */
     int large = raw_size >= FRAMES_LENT_LEAST;
     int ours = large && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) == 0;
-    int err;
+    int ends = (f->flags & PHX__DATA_LAST) != 0, err;
 
     p->post.transit.lender = large && !ours ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_recv_data(&p->post, raw, raw_size, f);
-    l->place.from = p->post.recv.last_source;
-    l->place.large |= (uint8_t)(ours && (f->flags & PHX__DATA_LAST) == 0);
+    l->place.from = ends ? PHX__NONE : p->post.recv.last_source;
+    l->place.large |= (uint8_t)(ours && !ends);
     return err;
 }
 
@@ -470,21 +470,14 @@ static int frames_on_suspect(phx *p, struct phx__link *l, const struct phx__fram
     return err;
 }
 
-int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
-                        size_t raw_size)
+PHX__COLD static int frames_on_others(phx *p, struct phx__link *l, const struct phx__frame *f)
 {
-    /* What comes on a link that was replaced is older than what came on its successor. */
-    if (!phx__node_serves(p, l))
-        return 0;
-    p->post.recv.from = l->peer;
     switch (f->type) {
     case PHX__UPDATE: return frames_on_update(p, l, f);
     case PHX__CARD: return frames_on_card(p, l, f);
     case PHX__REQUEST: return frames_on_request(p, l, f);
     case PHX__BEAT: return frames_on_beat(p, l, f);
     case PHX__SUMMARY: return frames_on_summary(p, l, f);
-    case PHX__DATA: return frames_on_data(p, l, f, raw, raw_size);
-    case PHX__ACK: return frames_on_ack(p, f);
     case PHX__SUSPECT: return frames_on_suspect(p, l, f);
     case PHX__PROBE: return phx__node_suspect_on_probe(&p->suspect, l->peer, f);
     case PHX__HAND: return phx__node_handover_on_hand(&p->handover, f);
@@ -495,4 +488,15 @@ int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f,
 #endif
     default: return PHX_EPROTO;
     }
+}
+
+int phx__node_frames_in(phx *p, struct phx__link *l, const struct phx__frame *f, const uint8_t *raw,
+                        size_t raw_size)
+{
+    /* What comes on a link that was replaced is older than what came on its successor. */
+    if (!phx__node_serves(p, l))
+        return 0;
+    p->post.recv.from = l->peer;
+    return f->type == PHX__DATA  ? frames_on_data(p, l, f, raw, raw_size)
+           : f->type == PHX__ACK ? frames_on_ack(p, f) : frames_on_others(p, l, f);
 }

@@ -82,20 +82,24 @@ PHX__COLD static int links_open(phx *p, int handle, int dialer, int secure, enum
     return err;
 }
 
-static int links_watch(phx *p, struct phx__link *l)
+PHX__COLD static int links_watch_for(phx *p, struct phx__link *l, int events)
 {
-    int events, err;
+    int err = phx__node_os(p)->watch(p->os.world, l->handle, events);
 
-    if (l->state == PHX__LINK_CLOSED)
-        return PHX_ENOMEM;
-    events = phx__link_events(l);
-    if (events == l->watching)
-        return 0;
-    if ((err = phx__node_os(p)->watch(p->os.world, l->handle, events)) == 0)
+    if (err == 0)
         l->watching = events;
     else
         phx__node_links_close(p, l, err, 0);
     return err;
+}
+
+static int links_watch(phx *p, struct phx__link *l)
+{
+    int events = phx__link_events(l);
+
+    if (l->state == PHX__LINK_CLOSED)
+        return PHX_ENOMEM;
+    return events == l->watching ? 0 : links_watch_for(p, l, events);
 }
 
 static void links_look_again(phx *p, uint64_t at)
@@ -615,19 +619,6 @@ static int links_wins(const phx *p, const struct phx__link *l)
     return l->dialer == (phx__id_compare(p->set.self, &l->id) < 0);
 }
 
-/* Our own dial that may end at this node, and would win. Only one that is connected counts: an
- * address where nobody answers would hold up a good link for longer than the peer's patience. */
-PHX__COLD static int links_own_dial(const phx *p, uint32_t node)
-{
-    const struct phx__link *l = NULL;
-
-    if (phx__dial_is_under_way(&p->dial, node))
-        while ((l = phx__node_each_link(p, l)) != NULL)
-            if (l->dialer && l->state == PHX__LINK_HELLO && l->expect == node)
-                return 1;
-    return 0;
-}
-
 PHX__COLD static int links_judge_rival(phx *p, struct phx__link *l, struct phx__link *old)
 {
     if (l->incarnation > old->incarnation)
@@ -668,7 +659,9 @@ PHX__COLD static int links_judge(phx *p, struct phx__link *l)
         l->end.why = "the path lost data lately";
         return PHX_ETIMEDOUT;
     }
-    if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l) && links_own_dial(p, node)) {
+    /* A dial of ours is to win. One without an answer would hold up a good link for longer than its patience. */
+    if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l)
+        && phx__dial_is_answered(&p->dial, node)) {
         p->links.parked = 1;
         return PHX_EAGAIN;
     }

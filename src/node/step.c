@@ -105,24 +105,26 @@ static void step_turns(phx *p)
     p->step.more |= s->waiting > 0;
 }
 
-/* The k-th of n that are ready, or -1: no more in this step. A node that seldom gets its processor takes long
- * for many links, and it is heard of between its steps only. So it reads for a tenth of the interval that it
- * announces; the next step begins with what is left. */
+/* A node that seldom gets its processor takes long for many links, and it is heard of between its steps only.
+ * So it reads for a tenth of the interval that it announces; the next step begins with what is left. */
+PHX__COLD static int step_is_late(phx *p, int k, int n)
+{
+    uint64_t now = phx__node_clock(p);
+
+    p->step.read_at = k == 0 ? now : p->step.read_at;
+    if (now - p->step.read_at <= p->detect.limits.interval_us / 10)
+        return 0;
+    /* Of more than these wait() has turned its list by as many already. */
+    p->step.first = n < STEP_READY_MOST ? (p->step.first + k) % n : (int)phx__rnd_below(&p->rnd, (uint64_t)n);
+    p->step.more = 1;
+    return 1;
+}
+
+/* The k-th of n that are ready, or -1: no more in this step. */
 static int step_next_ready(phx *p, int k, int n)
 {
-    uint64_t now;
-
-    if (n > STEP_UNTIMED && k % STEP_UNTIMED == 0 && k < n) {
-        now = phx__node_clock(p);
-        p->step.read_at = k == 0 ? now : p->step.read_at;
-        if (now - p->step.read_at > p->detect.limits.interval_us / 10) {
-            /* Of more than these wait() has turned its list by as many already. */
-            p->step.first = n < STEP_READY_MOST ? (p->step.first + k) % n
-                                                : (int)phx__rnd_below(&p->rnd, (uint64_t)n);
-            p->step.more = 1;
-            return -1;
-        }
-    }
+    if (n > STEP_UNTIMED && k % STEP_UNTIMED == 0 && k < n && step_is_late(p, k, n))
+        return -1;
     if (k < n)
         return (p->step.first + k) % n;
     p->step.first = 0;
@@ -365,8 +367,8 @@ PHX__COLD static void step_late(phx *p)
 static int step_has_news(const phx *p)
 {
     return (p->route.changed.count | p->names.conflict_count | (unsigned)p->news.late
-            | (unsigned)p->news.card_stale) != 0
-           || p->names.version != p->news.names_version || p->names.version != p->news.lost_version;
+            | (unsigned)p->news.card_stale | (p->names.version ^ p->news.names_version)
+            | (p->names.version ^ p->news.lost_version)) != 0;
 }
 
 static void step_names_changed(phx *p, const struct phx__names_changes *c)

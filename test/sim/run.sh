@@ -248,7 +248,7 @@ bars() {
         full "lie_$lie" 25 FULL=1 "$work"
     done
     # 3.5 s of processor time a seed; ALARMS=1000 for the record.
-    full false_alarms 100 SEEDS="${ALARMS:-20}" EVERY=1000000
+    full false_alarms 100 "SEEDS=${ALARMS:-20} EVERY=1000000"
     sh test/bench/cliffs/run.sh || [ $? -eq 3 ] || printf 'bar\tcliffs printed not all bars\t-\t-\tshort\n'
     build_curves && "$dir/curves" bars || printf 'bar\tcurves printed not all bars\t-\t-\tshort\n'
 }

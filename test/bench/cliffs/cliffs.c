@@ -341,7 +341,7 @@ static double cast_relayed(uint32_t members)
 
 /* ---- A full mesh -------------------------------------------------------------------------------- */
 
-enum event { JOIN, GOODBYE, DEATH };
+enum event { NOTHING, JOIN, GOODBYE, DEATH };
 
 struct mesh {
     uint32_t nodes;
@@ -349,7 +349,7 @@ struct mesh {
     double frames, work;
 };
 
-/* Adds up what all but `but` have done so far. */
+/* Adds up what all but `but` have done. */
 static void mesh_sum(const struct net *n, uint32_t nodes, uint32_t but, struct mesh *m, double sign)
 {
     for (uint32_t i = 0; i < nodes; i++)
@@ -359,37 +359,42 @@ static void mesh_sum(const struct net *n, uint32_t nodes, uint32_t but, struct m
         }
 }
 
-/* One comes or goes: what that costs each of the others, beside what they do at rest. */
-static const struct mesh *mesh_of(uint32_t nodes, enum event event)
+/* One comes or goes after a minute, and ten seconds more. */
+static void mesh_run(uint32_t nodes, enum event event, struct mesh *m, double sign)
 {
-    static struct mesh known;
-    const uint64_t while_us = 10 * SECOND; /* less than insurance_us: no heartbeat told later is saved */
     uint32_t who = nodes / 2;
     struct phx_config cfg;
     struct net n;
 
-    if (known.nodes == nodes && known.event == event)
-        return &known;
-    known = (struct mesh){ nodes, event, 0, 0 };
     net_config(&cfg);
     net_mesh(&n, &cfg, nodes, 1);
     net_run(&n, 60 * SECOND);
-    mesh_sum(&n, nodes, who, &known, 1);
-    net_run(&n, while_us);
-    mesh_sum(&n, nodes, who, &known, -2);
     if (event == JOIN)
         (void)net_add(&n, &cfg, 1);
     else if (event == DEATH)
         net_crash(&n, who);
-    else
+    else if (event == GOODBYE)
         net_must(phx_close(n.spots[who].p, SECOND), "phx_close");
     if (event == GOODBYE)
         net_touch(&n, &n.spots[who]);
-    net_run(&n, while_us);
-    mesh_sum(&n, nodes, who, &known, 1);
+    net_run(&n, 10 * SECOND); /* less than insurance_us: no heartbeat told later is saved */
+    mesh_sum(&n, nodes, who, m, sign);
     if (event == DEATH)
         n.spots[who] = n.spots[--n.count];
     net_free(&n);
+}
+
+/* What that costs each of the others: beside the same network, to which nothing happens. What that does at
+ * rest differs from one ten seconds to the next, as many timers stand at the same time. */
+static const struct mesh *mesh_of(uint32_t nodes, enum event event)
+{
+    static struct mesh known;
+
+    if (known.nodes == nodes && known.event == event)
+        return &known;
+    known = (struct mesh){ nodes, event, 0, 0 };
+    mesh_run(nodes, NOTHING, &known, -1);
+    mesh_run(nodes, event, &known, 1);
     return &known;
 }
 
