@@ -317,16 +317,13 @@ PHX__COLD static void dial_go_on(struct phx__dial *d, struct phx__dial_target *t
 /* Takes down how an address ended. */
 PHX__COLD static void dial_note(struct phx__dial *d, struct phx__dial_target *t, uint32_t i, int error)
 {
-    unsigned verdict = DIAL_FAILED;
+    int barred = error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS
+                 || error == PHX_EFAILED;
+    unsigned verdict = error == PHX_EDUPLICATE ? DIAL_DUPLICATE : barred ? DIAL_BARRED : DIAL_FAILED;
 
     /* PHX_ESELF: anybody may say this, or the address may move: it is believed, but not for ever. */
     t->at[i].error = (int16_t)error;
     t->at[i].tried_ms = PHX__MAX((uint32_t)(*d->now / PHX__MS), 1u);
-    if (error == PHX_EKEY || error == PHX_ECLUSTER || error == PHX_EVERSION || error == PHX_ETLS
-        || error == PHX_EFAILED)
-        verdict = DIAL_BARRED;
-    if (error == PHX_EDUPLICATE)
-        verdict = DIAL_DUPLICATE;
     /* It may be another node that has a link with us (cards list 127.0.0.1): then others are tried. */
     if (error == PHX_EDUPLICATE && t->at[i].met == PHX__DIAL_MET_RIGHT) {
         t->untried = 0;
@@ -574,16 +571,13 @@ PHX__COLD static int dial_renew(struct phx__dial *d, struct phx__dial_target *t,
 {
     int some = dial_replace(d, t, a, n);
 
-    if (some < 0)
-        return some;
-    if (some == 0) {
+    if (some == 0)
         dial_settle(d, t); /* perhaps only what is gone now was still open */
-        return 0;
-    }
-    dial_forgive(d, t, DIAL_FRESH_JITTER_US); /* new addresses, new hope */
-    if (t->round)
+    if (some > 0)
+        dial_forgive(d, t, DIAL_FRESH_JITTER_US); /* new addresses, new hope */
+    if (some > 0 && t->round)
         dial_set_sooner(d, t, *d->now + dial_between(d, 0, DIAL_FRESH_JITTER_US));
-    return 0;
+    return PHX__MIN(some, 0);
 }
 
 /* Addresses for a node that had none. PHX_ENOMEM: nothing changed. */
@@ -887,9 +881,8 @@ void phx__dial_want(struct phx__dial *d, uint32_t node)
         || d->targets.nodes[node].wanted)
         return;
     d->targets.nodes[node].wanted = 1;
-    if ((t = phx__dial_target_of(&d->targets, node)) == NULL)
-        return;
-    dial_hasten(d, t, d->limits.retry_min_us);
+    if ((t = phx__dial_target_of(&d->targets, node)) != NULL)
+        dial_hasten(d, t, d->limits.retry_min_us);
 }
 
 PHX__COLD void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable)
@@ -943,11 +936,12 @@ PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
 PHX__COLD int phx__dial_is_answered(const struct phx__dial *d, uint32_t node)
 {
     const struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
-    uint32_t k = t == NULL || t->open == 0 ? d->slots.count : 0;
+    const struct phx__dial_slots *s = &d->slots;
+    uint32_t k = t == NULL || t->open == 0 ? s->count : 0;
 
-    while (k < d->slots.count && (d->slots.at[k].target != dial_index(d, t) || d->slots.at[k].answered_at == 0))
+    while (k < s->count && (s->at[k].target != dial_index(d, t) || s->at[k].answered_at == 0))
         k++;
-    return k < d->slots.count;
+    return k < s->count;
 }
 
 PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)

@@ -659,7 +659,7 @@ PHX__COLD static int links_judge(phx *p, struct phx__link *l)
         l->end.why = "the path lost data lately";
         return PHX_ETIMEDOUT;
     }
-    /* A dial of ours is to win. One without an answer would hold up a good link for longer than its patience. */
+    /* A dial of ours is to win. One without an answer might hold up a good link too long. */
     if (old == NULL && l->state == PHX__LINK_PARKED && !links_wins(p, l)
         && phx__dial_is_answered(&p->dial, node)) {
         p->links.parked = 1;
