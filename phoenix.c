@@ -2349,8 +2349,6 @@ struct phx__dial_slots {
     uint32_t last; /* number */
 };
 
-/* Memory for max slots, at once, so that no dial can fail for lack of one. PHX_ENOMEM. */
-PHX_PRIVATE int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max);
 /* One more, of which there is room: its number, which is never PHX__NONE and not used again for long. */
 PHX_PRIVATE uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint64_t key,
                                          uint64_t now);
@@ -4157,6 +4155,7 @@ PHX_PRIVATE void phx__node_links_due(phx *p, uint32_t slot); /* PHX__TIMER_LINK 
 
 PHX_PRIVATE void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell);
 PHX_PRIVATE void phx__node_links_sweep(phx *p); /* frees closed links */
+PHX_PRIVATE int phx__node_links_random(phx *p, void *out, size_t size); /* from the pool of keys.c */
 
 #endif
 
@@ -14833,12 +14832,6 @@ size_t phx__names_lost_get(struct phx__names_lost *l, uint64_t first, uint64_t l
  * Firewalls come and go: of them is remembered only which addresses were silent, to be tried last. */
 /* include "dial/slot.h" */
 
-PHX__COLD int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max)
-{
-    *s = (struct phx__dial_slots){ .at = phx__mem_zero(mem, max * sizeof *s->at), .capacity = max };
-    return s->at == NULL ? PHX_ENOMEM : 0;
-}
-
 PHX__COLD uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint64_t key, uint64_t now)
 {
     PHX_ASSERT(s->count < s->capacity);
@@ -16039,7 +16032,10 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
     if (phx__timer_new(timers, PHX__TIMER_DIAL, 0, &d->timer) != 0
         || phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
-    return phx__dial_slot_init(&d->slots, mem, limits->max_dials);
+    /* At once, so that no dial can fail for lack of one. */
+    d->slots.at = phx__mem_zero(mem, limits->max_dials * sizeof *d->slots.at);
+    d->slots.capacity = limits->max_dials;
+    return d->slots.at == NULL ? PHX_ENOMEM : 0;
 }
 
 PHX__COLD int phx__dial_ask_for_hubs(struct phx__dial *d)
@@ -18491,12 +18487,12 @@ void phx__post_box_flies(struct phx__post *p, struct phx__box *b)
 static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
 {
     struct phx__post_peer *peer = b->peer;
-    uint64_t epoch;
+    uint8_t epoch[8];
 
     if (peer->out.epoch == 0) {
-        if (p->ops.random(p->ops.ctx, &epoch, sizeof epoch) != 0)
+        if (p->ops.random(p->ops.ctx, epoch, sizeof epoch) != 0)
             return PHX_ENOMEM;
-        phx__post_flow_restart(&peer->out, epoch != 0 ? epoch : 1, peer->out.window);
+        phx__post_flow_restart(&peer->out, PHX__MAX(phx__buf_load_u64(epoch), 1), peer->out.window);
     }
     m->box = b;
     if (phx__post_flow_join(&peer->out, m)) { /* into a frame that is listed already */
@@ -20034,9 +20030,12 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
  * somebody made it up. Its source says which flow is its own, and is not asked by name of any. */
 static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
 {
+    uint8_t key[8];
+
     if (*p->ops.now < peer->ack.ask_from
-        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key, sizeof peer->key) != 0))
+        || (peer->key == 0 && p->ops.random(p->ops.ctx, key, sizeof key) != 0))
         return;
+    peer->key = peer->key != 0 ? peer->key : phx__buf_load_u64(key);
     peer->ack.ask = 1;
     peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;
     phx__post_sched_owe(p, peer, 1);
@@ -24175,14 +24174,14 @@ static size_t links_pull(phx *p, struct phx__link *l, size_t budget)
     return n;
 }
 
-static int links_random(phx *p, void *out, size_t size)
+int phx__node_links_random(phx *p, void *out, size_t size)
 {
     return phx__node_keys_random(&p->keys, out, size);
 }
 
 static const struct phx__link_ops links_ops = {
     links_judge,  links_introduce, links_up,   phx__node_frames_in, links_place,
-    links_placed, links_ahead,     links_pull, links_wants,         links_random
+    links_placed, links_ahead,     links_pull, links_wants,         phx__node_links_random
 };
 
 PHX__COLD int phx__node_links_open(phx *p)
@@ -24611,7 +24610,7 @@ PHX__COLD static int wiring_open_rooms(phx *p)
                                       wiring_state };
     struct phx__post_limits pl = { c->max_message, c->window, c->hold_bytes, (int)c->hop_limit, c->relay };
     struct phx__post_ops post = { p, &p->now, wiring_owner, &p->names.version, wiring_next,
-                                  phx__node_frames_ack, wiring_random, wiring_message, wiring_done,
+                                  phx__node_frames_ack, phx__node_links_random, wiring_message, wiring_done,
                                   wiring_writable, wiring_wants, wiring_segment, wiring_member,
                                   c->on_begin != NULL ? wiring_begin : NULL,
                                   wiring_abandon, wiring_lost_messages, phx__node_calls, wiring_leads,

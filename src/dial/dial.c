@@ -637,7 +637,10 @@ PHX__COLD int phx__dial_init(struct phx__dial *d, struct phx__mem *mem, struct p
     if (phx__timer_new(timers, PHX__TIMER_DIAL, 0, &d->timer) != 0
         || phx__ratelimit_init(&d->rate, mem, DIAL_RATES, phx__rnd_next(rnd)) != 0)
         return PHX_ENOMEM;
-    return phx__dial_slot_init(&d->slots, mem, limits->max_dials);
+    /* At once, so that no dial can fail for lack of one. */
+    d->slots.at = phx__mem_zero(mem, limits->max_dials * sizeof *d->slots.at);
+    d->slots.capacity = limits->max_dials;
+    return d->slots.at == NULL ? PHX_ENOMEM : 0;
 }
 
 PHX__COLD int phx__dial_ask_for_hubs(struct phx__dial *d)

@@ -8,12 +8,6 @@
  * Firewalls come and go: of them is remembered only which addresses were silent, to be tried last. */
 #include "dial/slot.h"
 
-PHX__COLD int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max)
-{
-    *s = (struct phx__dial_slots){ .at = phx__mem_zero(mem, max * sizeof *s->at), .capacity = max };
-    return s->at == NULL ? PHX_ENOMEM : 0;
-}
-
 PHX__COLD uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint64_t key, uint64_t now)
 {
     PHX_ASSERT(s->count < s->capacity);

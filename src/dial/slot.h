@@ -16,8 +16,6 @@ struct phx__dial_slots {
     uint32_t last; /* number */
 };
 
-/* Memory for max slots, at once, so that no dial can fail for lack of one. PHX_ENOMEM. */
-PHX_PRIVATE int phx__dial_slot_init(struct phx__dial_slots *s, struct phx__mem *mem, uint32_t max);
 /* One more, of which there is room: its number, which is never PHX__NONE and not used again for long. */
 PHX_PRIVATE uint32_t phx__dial_slot_open(struct phx__dial_slots *s, uint32_t target, uint64_t key,
                                          uint64_t now);

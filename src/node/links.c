@@ -962,14 +962,14 @@ static size_t links_pull(phx *p, struct phx__link *l, size_t budget)
     return n;
 }
 
-static int links_random(phx *p, void *out, size_t size)
+int phx__node_links_random(phx *p, void *out, size_t size)
 {
     return phx__node_keys_random(&p->keys, out, size);
 }
 
 static const struct phx__link_ops links_ops = {
     links_judge,  links_introduce, links_up,   phx__node_frames_in, links_place,
-    links_placed, links_ahead,     links_pull, links_wants,         links_random
+    links_placed, links_ahead,     links_pull, links_wants,         phx__node_links_random
 };
 
 PHX__COLD int phx__node_links_open(phx *p)

@@ -26,5 +26,6 @@ PHX_PRIVATE void phx__node_links_due(phx *p, uint32_t slot); /* PHX__TIMER_LINK 
 
 PHX_PRIVATE void phx__node_links_close(phx *p, struct phx__link *l, int reason, int tell);
 PHX_PRIVATE void phx__node_links_sweep(phx *p); /* frees closed links */
+PHX_PRIVATE int phx__node_links_random(phx *p, void *out, size_t size); /* from the pool of keys.c */
 
 #endif

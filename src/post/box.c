@@ -93,12 +93,12 @@ void phx__post_box_flies(struct phx__post *p, struct phx__box *b)
 static int box_put(struct phx__post *p, struct phx__box *b, struct phx__message *m)
 {
     struct phx__post_peer *peer = b->peer;
-    uint64_t epoch;
+    uint8_t epoch[8];
 
     if (peer->out.epoch == 0) {
-        if (p->ops.random(p->ops.ctx, &epoch, sizeof epoch) != 0)
+        if (p->ops.random(p->ops.ctx, epoch, sizeof epoch) != 0)
             return PHX_ENOMEM;
-        phx__post_flow_restart(&peer->out, epoch != 0 ? epoch : 1, peer->out.window);
+        phx__post_flow_restart(&peer->out, PHX__MAX(phx__buf_load_u64(epoch), 1), peer->out.window);
     }
     m->box = b;
     if (phx__post_flow_join(&peer->out, m)) { /* into a frame that is listed already */

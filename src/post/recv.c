@@ -475,9 +475,12 @@ static int recv_take(struct phx__post *p, struct phx__post_peer *peer, const str
  * somebody made it up. Its source says which flow is its own, and is not asked by name of any. */
 static void recv_ask(struct phx__post *p, struct phx__post_peer *peer)
 {
+    uint8_t key[8];
+
     if (*p->ops.now < peer->ack.ask_from
-        || (peer->key == 0 && p->ops.random(p->ops.ctx, &peer->key, sizeof peer->key) != 0))
+        || (peer->key == 0 && p->ops.random(p->ops.ctx, key, sizeof key) != 0))
         return;
+    peer->key = peer->key != 0 ? peer->key : phx__buf_load_u64(key);
     peer->ack.ask = 1;
     peer->ack.ask_from = *p->ops.now + RECV_GAP_AGAIN;
     phx__post_sched_owe(p, peer, 1);
