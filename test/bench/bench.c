@@ -45,12 +45,17 @@ static uint64_t heard; /* messages, to see whether a turn brought one */
 static const struct bench_pattern *const patterns[] = { &p_latency, &p_stream, &p_many, &p_idle,
                                                         &p_alltoall, NULL };
 
-uint64_t bench_us(void)
+uint64_t bench_ns(void)
 {
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t bench_us(void)
+{
+    return bench_ns() / 1000;
 }
 
 void bench_die(const char *what)

@@ -30,6 +30,7 @@ extern struct bench bench;
 /* ---- What bench.c gives */
 
 uint64_t bench_us(void);
+uint64_t bench_ns(void);
 void bench_die(const char *what) __attribute__((noreturn));
 /* Numbers (ports, mostly) that one process leaves for the others; get waits for it. */
 void bench_put(int slot, uint64_t value);
