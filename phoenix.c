@@ -1297,7 +1297,7 @@ struct phx__link_place {
     struct phx__place open;
     uint8_t head[PHX__DATA_HEAD_MOST], head_size; /* of that frame */
     uint8_t large;       /* a message of several fragments began, and so may the next one */
-    uint32_t from;       /* the node whose messages for us came last */
+    uint32_t from;       /* the node whose message for us may go on */
     uint32_t guess;      /* fragments that may be read beyond this one */
     size_t guess_at;     /* where a fragment began or ended, in its message ... */
     uint64_t guess_from; /* ... and in all that came */
@@ -2651,8 +2651,8 @@ PHX_PRIVATE void phx__dial_want(struct phx__dial *d, uint32_t node);
 PHX_PRIVATE void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable);
 /* This node has a new address of its own, so it is in another network; or other keys, or more room. */
 PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
-/* The other side of this dial has answered the connection; what it says is still to come. */
-PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
+/* The connection of this dial is answered, but no word yet; 0: that was in vain, it goes on another way. */
+PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot, int answered);
 /* The node left or is forgotten: dial no more. Said without a link before its index is used again. */
 PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
 /* Is a dial of this node under way whose connection was answered? */
@@ -3508,7 +3508,7 @@ PHX_PRIVATE void phx__post_settle(struct phx__post *p);
 #endif
 
 /* ======== src/node/keys.h ======== */
-/* keys.h - BRAIN: the node's keys, where it may speak, random bytes for nonces, limits of log lines. */
+/* keys.h - BRAIN: the node's keys, where it may speak, random bytes, limits of log lines. */
 #ifdef PHX_LINES
 #line 1 "src/node/keys.h"
 #endif
@@ -3531,7 +3531,7 @@ struct phx__node_keys {
     int insecure, tls;           /* as in struct phx_config */
     int has_tls, has_files;      /* TLS is ready; with files */
     struct phx__ratelimit lines; /* of the log, by peer and reason */
-    uint8_t pool[512];           /* random bytes; to ask the system for each nonce costs three calls */
+    uint8_t pool[512];           /* random bytes; to ask the system for each few costs calls */
     size_t pool_left;
 };
 /* A connection, or a dial, that ends before it was a link. */
@@ -16308,12 +16308,12 @@ PHX__COLD void phx__dial_moved(struct phx__dial *d)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
 
-PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot)
+PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot, int answered)
 {
     struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
 
     if (of != NULL)
-        of->answered_at = *d->now;
+        of->answered_at = answered ? PHX__MAX(*d->now, 1) : 0;
 }
 
 PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
@@ -23441,9 +23441,10 @@ PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, in
     if (l->attempt != PHX__NONE) {
         p->stats.dials_failed++;
         if (l->same_host && phx__node_doubts_end(&l->address, reason)
-            && links_defer_dial(p, l->attempt, l->expect, &l->address) == 0)
+            && links_defer_dial(p, l->attempt, l->expect, &l->address) == 0) {
             p->step.more = 1; /* within the host answered the wrong one: TCP, in this step or the next */
-        else
+            phx__dial_answered(&p->dial, l->attempt, 0);
+        } else
             phx__dial_result(&p->dial, l->attempt, reason);
         l->attempt = PHX__NONE;
     }
@@ -23681,7 +23682,7 @@ PHX__COLD static int links_finish_dial(phx *p, struct phx__link *l)
     int err = l->same_host ? 0 : phx__node_os(p)->finish(p->os.world, l->handle);
 
     if (err == 0 && l->attempt != PHX__NONE)
-        phx__dial_answered(&p->dial, l->attempt);
+        phx__dial_answered(&p->dial, l->attempt, 1);
     /* For the first link of a node any path is better than none. */
     l->hello->padded = p->links.up > 0 && !l->same_host && l->address.family != PHX_UNIX;
     if (err == 0)
@@ -23721,7 +23722,7 @@ PHX__COLD static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const
     }
     l->attempt = attempt; /* not before: what this returns tells dial of a failure */
     if (l->state != PHX__LINK_DIALING)
-        phx__dial_answered(&p->dial, attempt);
+        phx__dial_answered(&p->dial, attempt, 1);
     return 0;
 }
 

@@ -913,12 +913,12 @@ PHX__COLD void phx__dial_moved(struct phx__dial *d)
             dial_forgive(d, &d->targets.at[i], DIAL_MOVED_JITTER_US);
 }
 
-PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot)
+PHX__COLD void phx__dial_answered(struct phx__dial *d, uint32_t slot, int answered)
 {
     struct phx__dial_slot *of = phx__dial_slot_find(&d->slots, slot);
 
     if (of != NULL)
-        of->answered_at = *d->now;
+        of->answered_at = answered ? PHX__MAX(*d->now, 1) : 0;
 }
 
 PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)

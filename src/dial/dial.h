@@ -86,8 +86,8 @@ PHX_PRIVATE void phx__dial_want(struct phx__dial *d, uint32_t node);
 PHX_PRIVATE void phx__dial_route(struct phx__dial *d, uint32_t node, int reachable);
 /* This node has a new address of its own, so it is in another network; or other keys, or more room. */
 PHX_PRIVATE void phx__dial_moved(struct phx__dial *d);
-/* The other side of this dial has answered the connection; what it says is still to come. */
-PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot);
+/* The connection of this dial is answered, but no word yet; 0: that was in vain, it goes on another way. */
+PHX_PRIVATE void phx__dial_answered(struct phx__dial *d, uint32_t slot, int answered);
 /* The node left or is forgotten: dial no more. Said without a link before its index is used again. */
 PHX_PRIVATE void phx__dial_forget(struct phx__dial *d, uint32_t node);
 /* Is a dial of this node under way whose connection was answered? */

@@ -57,7 +57,7 @@ struct phx__link_place {
     struct phx__place open;
     uint8_t head[PHX__DATA_HEAD_MOST], head_size; /* of that frame */
     uint8_t large;       /* a message of several fragments began, and so may the next one */
-    uint32_t from;       /* the node whose messages for us came last */
+    uint32_t from;       /* the node whose message for us may go on */
     uint32_t guess;      /* fragments that may be read beyond this one */
     size_t guess_at;     /* where a fragment began or ended, in its message ... */
     uint64_t guess_from; /* ... and in all that came */

@@ -1,4 +1,4 @@
-/* keys.h - BRAIN: the node's keys, where it may speak, random bytes for nonces, limits of log lines. */
+/* keys.h - BRAIN: the node's keys, where it may speak, random bytes, limits of log lines. */
 #ifndef PHX_NODE_KEYS_H
 #define PHX_NODE_KEYS_H
 #include "base/ratelimit.h"
@@ -18,7 +18,7 @@ struct phx__node_keys {
     int insecure, tls;           /* as in struct phx_config */
     int has_tls, has_files;      /* TLS is ready; with files */
     struct phx__ratelimit lines; /* of the log, by peer and reason */
-    uint8_t pool[512];           /* random bytes; to ask the system for each nonce costs three calls */
+    uint8_t pool[512];           /* random bytes; to ask the system for each few costs calls */
     size_t pool_left;
 };
 /* A connection, or a dial, that ends before it was a link. */

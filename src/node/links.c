@@ -229,9 +229,10 @@ PHX__COLD void phx__node_links_close(phx *p, struct phx__link *l, int reason, in
     if (l->attempt != PHX__NONE) {
         p->stats.dials_failed++;
         if (l->same_host && phx__node_doubts_end(&l->address, reason)
-            && links_defer_dial(p, l->attempt, l->expect, &l->address) == 0)
+            && links_defer_dial(p, l->attempt, l->expect, &l->address) == 0) {
             p->step.more = 1; /* within the host answered the wrong one: TCP, in this step or the next */
-        else
+            phx__dial_answered(&p->dial, l->attempt, 0);
+        } else
             phx__dial_result(&p->dial, l->attempt, reason);
         l->attempt = PHX__NONE;
     }
@@ -469,7 +470,7 @@ PHX__COLD static int links_finish_dial(phx *p, struct phx__link *l)
     int err = l->same_host ? 0 : phx__node_os(p)->finish(p->os.world, l->handle);
 
     if (err == 0 && l->attempt != PHX__NONE)
-        phx__dial_answered(&p->dial, l->attempt);
+        phx__dial_answered(&p->dial, l->attempt, 1);
     /* For the first link of a node any path is better than none. */
     l->hello->padded = p->links.up > 0 && !l->same_host && l->address.family != PHX_UNIX;
     if (err == 0)
@@ -509,7 +510,7 @@ PHX__COLD static int links_dial(phx *p, uint32_t attempt, uint32_t expect, const
     }
     l->attempt = attempt; /* not before: what this returns tells dial of a failure */
     if (l->state != PHX__LINK_DIALING)
-        phx__dial_answered(&p->dial, attempt);
+        phx__dial_answered(&p->dial, attempt, 1);
     return 0;
 }
 

@@ -67,7 +67,7 @@ static inline int rig_dial(phx *ctx, uint32_t slot, uint32_t expect, const struc
         return PHX_EREFUSED;
     r->open[r->open_count++] = r->last;
     if (r->answers)
-        phx__dial_answered(&r->d, slot);
+        phx__dial_answered(&r->d, slot, 1);
     return 0;
 }
 

@@ -13,7 +13,7 @@ static void test_max_dials(void)
     rig_pass(r, 0);
     ok(r->open_count == 4, "four at once");
     for (i = 0; i < 4; i++)
-        phx__dial_answered(&r->d, r->open[i].slot);
+        phx__dial_answered(&r->d, r->open[i].slot, 1);
     rig_pass(r, 3 * SECOND);
     ok(r->dials == 4, "and no more while they last");
     rig_check(r);
@@ -56,7 +56,7 @@ static void test_give_way(void)
     good = rig_known(r);
     rig_pass(r, 0);
     ok(r->last.expect == good && r->abandons == 1, "the first who waits has a place at once");
-    phx__dial_answered(&r->d, r->last.slot);
+    phx__dial_answered(&r->d, r->last.slot, 1);
     for (i = 0; i < 100; i++)
         rig_known(r);
     good = rig_known(r);
@@ -526,7 +526,7 @@ static void test_gives_way(void)
         rig_known(r);
         rig_pass(r, 10 * MS);
     }
-    phx__dial_answered(&r->d, r->open[0].slot);
+    phx__dial_answered(&r->d, r->open[0].slot, 1);
     first = r->open[1].slot;
     rig_known(r);
     rig_pass(r, 219 * MS);

@@ -599,9 +599,12 @@ static void test_answered(void)
     of_a = r->open[0].expect == a ? 0 : 1;
     ok(r->open_count == 2 && !phx__dial_is_answered(&r->d, a) && !phx__dial_is_answered(&r->d, b),
        "both are dialled, none has answered");
-    phx__dial_answered(&r->d, r->open[of_a].slot);
+    phx__dial_answered(&r->d, r->open[of_a].slot, 1);
     ok(phx__dial_is_answered(&r->d, a) && !phx__dial_is_answered(&r->d, b), "one has");
-    phx__dial_answered(&r->d, r->open[1 - of_a].slot);
+    phx__dial_answered(&r->d, r->open[of_a].slot, 0);
+    ok(!phx__dial_is_answered(&r->d, a), "until that came to nothing, and it goes on another way");
+    phx__dial_answered(&r->d, r->open[of_a].slot, 1);
+    phx__dial_answered(&r->d, r->open[1 - of_a].slot, 1);
     rig_fail(r, r->open[of_a].slot, PHX_EREFUSED);
     ok(!phx__dial_is_answered(&r->d, a) && phx__dial_is_answered(&r->d, b), "one failed, the other has");
     rig_up(r, r->open[0].slot, b);

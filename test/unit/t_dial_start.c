@@ -121,7 +121,7 @@ static void test_start_stuck(void)
     for (i = 0; i < 1500; i++) {
         uint32_t k;
         for (k = 0; k < r->open_count; k++)
-            phx__dial_answered(&r->d, r->open[k].slot);
+            phx__dial_answered(&r->d, r->open[k].slot, 1);
         rig_pass(r, 10 * MS);
     }
     ok(r->dials == 20, "they are stuck, and all are dialled in fifteen seconds (%u)", r->dials);

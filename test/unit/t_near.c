@@ -582,6 +582,70 @@ static void test_useless(void)
     test_useless_one(1);
 }
 
+/* A TCP listener at which nobody takes connections any more: what dials it waits. held: what it has taken. */
+static int dead_end(struct sockaddr_in *a, int held[4])
+{
+    socklen_t size = sizeof *a;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    memset(a, 0, sizeof *a);
+    a->sin_family = AF_INET;
+    a->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    check(bind(fd, (struct sockaddr *)a, size) == 0 && listen(fd, 0) == 0
+              && getsockname(fd, (struct sockaddr *)a, &size) == 0, "a dead end");
+    for (int i = 0; i < 4; i++) {
+        held[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        (void)!connect(held[i], (struct sockaddr *)a, size);
+    }
+    return fd;
+}
+
+static void begin_with(struct node *it, const char *id, uint64_t dial_timeout_us, const char *address)
+{
+    struct phx_config c;
+    struct phx_id of;
+
+    memset(&of, 0, sizeof of);
+    memcpy(of.b, id, sizeof of.b);
+    settings(it, &c);
+    c.id = &of;
+    c.dial_timeout_us = dial_timeout_us;
+    begin_as(it, &c, address);
+}
+
+/* Goal: whose dial was answered within the host by one that says nothing, and goes on by TCP to where nobody
+ * answers, does not let the other side's dial wait for that: it counts as one without an answer. Method: the
+ * node with the lower id, whose dial would win, is told an address of the other where both is so. */
+static void test_silent_then_dead(void)
+{
+    struct sockaddr_in at;
+    struct phx_address name = tcp(PHX_IPV4, 1, 0);
+    char path[64], text[PHX_ADDRESS_TEXT];
+    int held[4], squatter, fd = -1, dead = dead_end(&at, held);
+
+    name.port = ntohs(at.sin_port);
+    squatter = raw_name(&name, 8);
+    fcntl(squatter, F_SETFL, O_NONBLOCK);
+    snprintf(path, sizeof path, "unix:///tmp/phoenix.t_near.%d", (int)getpid());
+    begin(&n[0], LOOPBACK);
+    begin_with(&n[1], "the lower one: 4", 8 * SECOND, LOOPBACK);
+    begin_with(&n[2], "upper, the other", 8 * SECOND, path); /* it listens, so the other one dials first */
+    unlink(path + strlen("unix://"));
+    check(phx_advertise(n[2].p, phx_address_text(&name, text)) == 0, "an address of it that leads nowhere");
+    phx_join(n[1].p, n[0].at);
+    phx_join(n[2].p, n[0].at);
+    await((fd = accept(squatter, NULL, NULL)) >= 0, PATIENCE);
+    ok(fd >= 0, "the lower one dials, and is answered by somebody who says nothing");
+    eventually(both_ways(&n[1], &n[2]) == 2, "the other's dial makes the link");
+    ok(stats(&n[2]).dials_failed == 0, "its first one");
+    for (int i = 0; i < 4; i++)
+        close(held[i]);
+    close(fd);
+    close(squatter);
+    close(dead);
+    finish_all(n, 3);
+}
+
 static void test_name_taken(void)
 {
     struct phx_address at;
@@ -744,6 +808,7 @@ static const struct test tests[] = {
     {"addresses", test_addresses},
     {"other_nodes", test_other_nodes},
     {"wrong_one", test_wrong_one}, {"useless", test_useless},
+    {"silent_then_dead", test_silent_then_dead},
     {"name_taken", test_name_taken},
     {"full", test_full},
     {"late_companion", test_late_companion},
