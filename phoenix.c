@@ -38,8 +38,8 @@
 #define PHX_PRIVATE extern
 #endif
 
-/* Functions of starts, ends and questions: the compiler makes them small and not fast. Those apart are called
- * in so many places that a copy in each would be large. */
+/* Functions of starts, ends and questions, and what is rare beside messages: the compiler makes them small,
+ * not fast. Those apart are called in so many places, or from so large a function, that copies cost text. */
 #ifdef __clang__
 #define PHX__COLD __attribute__((cold, minsize))
 #define PHX__APART __attribute__((noinline))
@@ -16334,12 +16334,12 @@ PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
 PHX__COLD int phx__dial_is_answered(const struct phx__dial *d, uint32_t node)
 {
     const struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
-    const struct phx__dial_slots *s = &d->slots;
-    uint32_t k = t == NULL || t->open == 0 ? s->count : 0;
+    const struct phx__dial_slot *s = d->slots.at;
 
-    while (k < s->count && (s->at[k].target != dial_index(d, t) || s->at[k].answered_at == 0))
-        k++;
-    return k < s->count;
+    for (; t != NULL && t->open > 0 && s < d->slots.at + d->slots.count; s++)
+        if (s->target == dial_index(d, t) && s->answered_at != 0)
+            return 1;
+    return 0;
 }
 
 PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)
@@ -22932,14 +22932,14 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
                         const uint8_t *raw, size_t raw_size)
 {
     /* What is for us stays here, and a second scratch for it would be memory for nothing. */
-    int large = raw_size >= FRAMES_LENT_LEAST;
-    int ours = large && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) == 0;
-    int ends = (f->flags & PHX__DATA_LAST) != 0, err;
+    int large = raw_size >= FRAMES_LENT_LEAST, ends = (f->flags & PHX__DATA_LAST) != 0, err;
+    int ours = raw_size >= PHX__DATA_HEAD
+               && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) == 0;
 
     p->post.transit.lender = large && !ours ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_recv_data(&p->post, raw, raw_size, f);
-    l->place.from = ends ? PHX__NONE : p->post.recv.last_source;
-    l->place.large |= (uint8_t)(ours && !ends);
+    l->place.from = !ours ? l->place.from : ends ? PHX__NONE : p->post.recv.last_source;
+    l->place.large |= (uint8_t)(large && ours && !ends);
     return err;
 }
 
@@ -25105,7 +25105,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     }
 }
 
-static void step_timers(phx *p)
+PHX__APART static void step_timers(phx *p)
 {
     int kind, i, in_time = 1;
     uint32_t arg, told = p->step.told;

@@ -31,8 +31,8 @@
 #define PHX_PRIVATE extern
 #endif
 
-/* Functions of starts, ends and questions: the compiler makes them small and not fast. Those apart are called
- * in so many places that a copy in each would be large. */
+/* Functions of starts, ends and questions, and what is rare beside messages: the compiler makes them small,
+ * not fast. Those apart are called in so many places, or from so large a function, that copies cost text. */
 #ifdef __clang__
 #define PHX__COLD __attribute__((cold, minsize))
 #define PHX__APART __attribute__((noinline))

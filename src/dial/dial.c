@@ -939,12 +939,12 @@ PHX__COLD void phx__dial_forget(struct phx__dial *d, uint32_t node)
 PHX__COLD int phx__dial_is_answered(const struct phx__dial *d, uint32_t node)
 {
     const struct phx__dial_target *t = phx__dial_target_of(&d->targets, node);
-    const struct phx__dial_slots *s = &d->slots;
-    uint32_t k = t == NULL || t->open == 0 ? s->count : 0;
+    const struct phx__dial_slot *s = d->slots.at;
 
-    while (k < s->count && (s->at[k].target != dial_index(d, t) || s->at[k].answered_at == 0))
-        k++;
-    return k < s->count;
+    for (; t != NULL && t->open > 0 && s < d->slots.at + d->slots.count; s++)
+        if (s->target == dial_index(d, t) && s->answered_at != 0)
+            return 1;
+    return 0;
 }
 
 PHX__COLD int phx__dial_is_first(const struct phx__dial *d, uint32_t slot)

@@ -446,14 +446,14 @@ static int frames_on_data(phx *p, struct phx__link *l, const struct phx__frame *
                         const uint8_t *raw, size_t raw_size)
 {
     /* What is for us stays here, and a second scratch for it would be memory for nothing. */
-    int large = raw_size >= FRAMES_LENT_LEAST;
-    int ours = large && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) == 0;
-    int ends = (f->flags & PHX__DATA_LAST) != 0, err;
+    int large = raw_size >= FRAMES_LENT_LEAST, ends = (f->flags & PHX__DATA_LAST) != 0, err;
+    int ours = raw_size >= PHX__DATA_HEAD
+               && memcmp(raw + PHX__DATA_TARGET, p->set.self, sizeof *p->set.self) == 0;
 
     p->post.transit.lender = large && !ours ? phx__link_lend(&p->set, raw) : NULL;
     err = phx__post_recv_data(&p->post, raw, raw_size, f);
-    l->place.from = ends ? PHX__NONE : p->post.recv.last_source;
-    l->place.large |= (uint8_t)(ours && !ends);
+    l->place.from = !ours ? l->place.from : ends ? PHX__NONE : p->post.recv.last_source;
+    l->place.large |= (uint8_t)(large && ours && !ends);
     return err;
 }
 

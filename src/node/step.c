@@ -442,7 +442,7 @@ static void step_timer(phx *p, int kind, uint32_t arg)
     }
 }
 
-static void step_timers(phx *p)
+PHX__APART static void step_timers(phx *p)
 {
     int kind, i, in_time = 1;
     uint32_t arg, told = p->step.told;
