@@ -102,9 +102,10 @@ d.free()
 b.free()
 ok(a.run(20, until=lambda: broken), "names of one that ends without a goodbye are broken")
 ok(broken[0] == (2, 9, True) and seen[-1].state == phoenix.FAILED, "and it has failed")
-cpu = time.process_time()
+steps, step = [], a.step # counted: on some machines a wake-up alone costs milliseconds of processor
+a.step = lambda: (steps.append(1), step())[1]
 a.run(2)
-ok(time.process_time() - cpu <= 0.02, "an idle node sleeps")
+ok(0 < len(steps) <= 40, f"an idle node sleeps: {len(steps)} steps in 2 s")
 a.close()
 
 async def story():
