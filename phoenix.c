@@ -3247,6 +3247,11 @@ struct phx__post_counters {
         relayed_bytes;
 };
 
+/* What round trips take at present. */
+struct phx__post_usual {
+    uint64_t rtt, at; /* 0: none was measured yet; when one was, for the last time */
+};
+
 struct phx__post {
     struct phx__mem *mem;
     struct phx__ids *ids;
@@ -3256,7 +3261,7 @@ struct phx__post {
     struct phx__post_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
     uint64_t lives; /* of peers, given out since the start */
-    uint64_t usual_rtt; /* 0: none was measured yet */
+    struct phx__post_usual usual[2]; /* through relays; with neighbours */
     uint64_t asked_at;  /* when a flow last asked its target */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
@@ -17673,8 +17678,9 @@ void phx__post_outcome_tell(struct phx__post *p)
 #define SCHED_WINDOW_UNKNOWN 65536u
 /* So often one flow asks for all while no round trip was measured. */
 #define SCHED_ASK_EVERY PHX__SECOND
-/* Round trips that were measured may be long over: a node with few messages under way asks sooner, after 4
- * times so much for each. */
+/* When no ack has come for this time, what was measured may be over: a node with few messages under way asks
+ * sooner, after 4 times so much for each. */
+#define SCHED_RTT_FRESH (250 * PHX__MS)
 #define SCHED_RTT_EACH (12 * PHX__MS)
 /* What failed for lack of memory is tried again after this. */
 #define SCHED_AGAIN (10 * PHX__MS)
@@ -18356,6 +18362,15 @@ void phx__post_sched_shrink(struct phx__post *p, uint32_t node)
     p->nodes[node].past = past;
 }
 
+/* What a round trip takes there, as far as is known. */
+static uint64_t sched_usual(const struct phx__post *p, const struct phx__post_peer *peer)
+{
+    const struct phx__post_usual *u = &p->usual[peer->nbr == peer->node];
+    int fresh = *p->ops.now - u->at < SCHED_RTT_FRESH;
+
+    return fresh ? u->rtt : PHX__MIN(u->rtt, p->pending.count * SCHED_RTT_EACH);
+}
+
 int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
@@ -18367,8 +18382,8 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         /* Without a route silence means nothing. A better one is taken if there is no answer, either: a
          * second time-out where the former swallows all, and nothing is sent twice where it is slow. */
         if (peer->routed && o->sent > o->base) {
-            uint64_t usual = PHX__MIN(p->usual_rtt, p->pending.count * SCHED_RTT_EACH);
-            phx__post_flow_silent(o, usual, *p->ops.now >= p->asked_at + SCHED_ASK_EVERY, *p->ops.now);
+            phx__post_flow_silent(o, sched_usual(p, peer), *p->ops.now >= p->asked_at + SCHED_ASK_EVERY,
+                                  *p->ops.now);
             p->asked_at = o->path.asks ? *p->ops.now : p->asked_at;
         }
         if (peer->routed && o->path.drains && o->path.asks && ++o->path.drains > 2)
@@ -20444,13 +20459,13 @@ static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer, con
     }
 }
 
-/* What round trips take at present. It rises at once, as a queue does that many share. */
-static void recv_timed(struct phx__post *p, uint64_t rtt)
+/* It rises at once, as a queue does that many share. */
+static void recv_timed(struct phx__post *p, struct phx__post_usual *usual, uint64_t rtt)
 {
-    if (rtt >= p->usual_rtt)
-        p->usual_rtt = rtt;
-    else if (rtt > 0)
-        p->usual_rtt -= (p->usual_rtt - rtt) / 8;
+    if (rtt == 0)
+        return;
+    usual->at = *p->ops.now;
+    usual->rtt = PHX__MAX(rtt, usual->rtt - (usual->rtt - PHX__MIN(rtt, usual->rtt)) / 8);
 }
 
 void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
@@ -20459,6 +20474,7 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
     struct phx__flow_out *o;
     size_t bytes;
+    uint64_t rtt;
     int err = 0;
 
     if (peer == NULL)
@@ -20476,7 +20492,8 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
         peer->ack.confirm = 1;
         phx__post_sched_owe(p, peer, 1);
     }
-    recv_timed(p, phx__post_flow_progress(o, bytes - o->bytes, *p->ops.now));
+    rtt = phx__post_flow_progress(o, bytes - o->bytes, *p->ops.now);
+    recv_timed(p, &p->usual[peer->nbr == peer->node], rtt);
     if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->path.rewind_from)
         phx__post_flow_lost(o, *p->ops.now);
     phx__post_box_ended(p, peer);

@@ -889,13 +889,13 @@ static void recv_confirmed(struct phx__post *p, struct phx__post_peer *peer, con
     }
 }
 
-/* What round trips take at present. It rises at once, as a queue does that many share. */
-static void recv_timed(struct phx__post *p, uint64_t rtt)
+/* It rises at once, as a queue does that many share. */
+static void recv_timed(struct phx__post *p, struct phx__post_usual *usual, uint64_t rtt)
 {
-    if (rtt >= p->usual_rtt)
-        p->usual_rtt = rtt;
-    else if (rtt > 0)
-        p->usual_rtt -= (p->usual_rtt - rtt) / 8;
+    if (rtt == 0)
+        return;
+    usual->at = *p->ops.now;
+    usual->rtt = PHX__MAX(rtt, usual->rtt - (usual->rtt - PHX__MIN(rtt, usual->rtt)) / 8);
 }
 
 void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
@@ -904,6 +904,7 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
     struct phx__flow_out *o;
     size_t bytes;
+    uint64_t rtt;
     int err = 0;
 
     if (peer == NULL)
@@ -921,7 +922,8 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
         peer->ack.confirm = 1;
         phx__post_sched_owe(p, peer, 1);
     }
-    recv_timed(p, phx__post_flow_progress(o, bytes - o->bytes, *p->ops.now));
+    rtt = phx__post_flow_progress(o, bytes - o->bytes, *p->ops.now);
+    recv_timed(p, &p->usual[peer->nbr == peer->node], rtt);
     if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->path.rewind_from)
         phx__post_flow_lost(o, *p->ops.now);
     phx__post_box_ended(p, peer);

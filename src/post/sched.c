@@ -61,8 +61,9 @@
 #define SCHED_WINDOW_UNKNOWN 65536u
 /* So often one flow asks for all while no round trip was measured. */
 #define SCHED_ASK_EVERY PHX__SECOND
-/* Round trips that were measured may be long over: a node with few messages under way asks sooner, after 4
- * times so much for each. */
+/* When no ack has come for this time, what was measured may be over: a node with few messages under way asks
+ * sooner, after 4 times so much for each. */
+#define SCHED_RTT_FRESH (250 * PHX__MS)
 #define SCHED_RTT_EACH (12 * PHX__MS)
 /* What failed for lack of memory is tried again after this. */
 #define SCHED_AGAIN (10 * PHX__MS)
@@ -744,6 +745,15 @@ void phx__post_sched_shrink(struct phx__post *p, uint32_t node)
     p->nodes[node].past = past;
 }
 
+/* What a round trip takes there, as far as is known. */
+static uint64_t sched_usual(const struct phx__post *p, const struct phx__post_peer *peer)
+{
+    const struct phx__post_usual *u = &p->usual[peer->nbr == peer->node];
+    int fresh = *p->ops.now - u->at < SCHED_RTT_FRESH;
+
+    return fresh ? u->rtt : PHX__MIN(u->rtt, p->pending.count * SCHED_RTT_EACH);
+}
+
 int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__flow_out *o = &peer->out;
@@ -755,8 +765,8 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         /* Without a route silence means nothing. A better one is taken if there is no answer, either: a
          * second time-out where the former swallows all, and nothing is sent twice where it is slow. */
         if (peer->routed && o->sent > o->base) {
-            uint64_t usual = PHX__MIN(p->usual_rtt, p->pending.count * SCHED_RTT_EACH);
-            phx__post_flow_silent(o, usual, *p->ops.now >= p->asked_at + SCHED_ASK_EVERY, *p->ops.now);
+            phx__post_flow_silent(o, sched_usual(p, peer), *p->ops.now >= p->asked_at + SCHED_ASK_EVERY,
+                                  *p->ops.now);
             p->asked_at = o->path.asks ? *p->ops.now : p->asked_at;
         }
         if (peer->routed && o->path.drains && o->path.asks && ++o->path.drains > 2)

@@ -191,6 +191,11 @@ struct phx__post_counters {
         relayed_bytes;
 };
 
+/* What round trips take at present. */
+struct phx__post_usual {
+    uint64_t rtt, at; /* 0: none was measured yet; when one was, for the last time */
+};
+
 struct phx__post {
     struct phx__mem *mem;
     struct phx__ids *ids;
@@ -200,7 +205,7 @@ struct phx__post {
     struct phx__post_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
     uint64_t lives; /* of peers, given out since the start */
-    uint64_t usual_rtt; /* 0: none was measured yet */
+    struct phx__post_usual usual[2]; /* through relays; with neighbours */
     uint64_t asked_at;  /* when a flow last asked its target */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */

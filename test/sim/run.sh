@@ -201,6 +201,7 @@ bars() {
     full words_1 400 EVERY=1000000
     full words_10 400 EVERY=1000000
     full words_200 400 EVERY=1000000
+    full words_200 1000 EVERY=1000000 # a minute
     full site_words_10 200 EVERY=1000000
     full site_words_200 400 EVERY=1000000
     full hub_words_10 200 EVERY=1000000
