@@ -2548,14 +2548,9 @@ PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, u
                                            struct phx__dial_target *out[PHX__DIAL_HUBS + 1]);
 /* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
 PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
-/* The i-th of the addresses under which a node is dialled, and how it fared; NULL: there are no more. */
-PHX_PRIVATE const struct phx__dial_addr *phx__dial_target_look(const struct phx__dial_targets *ts,
-                                                               uint32_t node, uint32_t i,
-                                                               struct phx_address *to);
-/* The same of a hub, by its number; node: whom it stands for, PHX__NONE as long as nobody knows. */
-PHX_PRIVATE const struct phx__dial_addr *phx__dial_target_look_hub(const struct phx__dial_targets *ts,
-                                                                   uint32_t hub, uint32_t i,
-                                                                   struct phx_address *to, uint32_t *node);
+/* One of them, its own if there is one; or NULL. */
+PHX_PRIVATE const struct phx__dial_target *phx__dial_target_any(const struct phx__dial_targets *ts,
+                                                                uint32_t node);
 
 #endif
 
@@ -15358,40 +15353,12 @@ PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_target
     return pick < ts->pick_count ? phx__dial_target_of(ts, ts->picks[pick].node) : NULL;
 }
 
-/* Address i of a target, and how it fared; NULL: it has not so many. */
-PHX__COLD static const struct phx__dial_addr *target_look(const struct phx__dial_targets *ts,
-                                                          const struct phx__dial_target *t, uint32_t i,
-                                                          struct phx_address *to)
-{
-    struct phx_address a[PHX__DIAL_ADDRESSES];
-
-    if (i >= t->count)
-        return NULL;
-    phx__dial_target_addresses(ts, t, a);
-    *to = a[i];
-    return &t->at[i];
-}
-
-PHX__COLD const struct phx__dial_addr *phx__dial_target_look(const struct phx__dial_targets *ts,
-                                                             uint32_t node, uint32_t i,
-                                                             struct phx_address *to)
+PHX__COLD const struct phx__dial_target *phx__dial_target_any(const struct phx__dial_targets *ts,
+                                                              uint32_t node)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
 
-    return phx__dial_target_list(ts, node, all) > 0 ? target_look(ts, all[0], i, to) : NULL;
-}
-
-PHX__COLD const struct phx__dial_addr *phx__dial_target_look_hub(const struct phx__dial_targets *ts,
-                                                                 uint32_t hub, uint32_t i,
-                                                                 struct phx_address *to, uint32_t *node)
-{
-    const struct phx__dial_target *t;
-
-    if (hub >= ts->hub_count)
-        return NULL;
-    t = &ts->at[ts->hubs[hub]];
-    *node = t->node;
-    return target_look(ts, t, i, to);
+    return phx__dial_target_list(ts, node, all) > 0 ? all[0] : NULL;
 }
 
 /* ======== src/dial/dial.c ======== */
@@ -24544,24 +24511,22 @@ static int wiring_distance(phx *p, uint32_t node)
 /* What came of the addresses that are known: the last thing that went wrong, or PHX_EAGAIN. */
 PHX__COLD static int wiring_why(phx *p, uint32_t node)
 {
-    const struct phx__dial_addr *at;
-    struct phx_address a;
-    uint32_t i;
-    uint64_t last = 0, tried;
+    const struct phx__dial_target *t = phx__dial_target_any(&p->dial.targets, node);
     int why = p->dial.links >= p->cfg.max_links ? PHX_ELIMIT : PHX_EAGAIN;
+    uint64_t last = 0, tried;
 
     if (node == PHX__SELF || phx__node_link(p, node) != NULL)
         return 0;
-    for (i = 0; (at = phx__dial_target_look(&p->dial.targets, node, i, &a)) != NULL; i++) {
-        if (at->dialled)
+    for (uint32_t i = 0; t != NULL && i < t->count; i++) {
+        if (t->at[i].dialled)
             return PHX_EAGAIN;
-        tried = phx__dial_addr_tried(at, p->now);
-        if (at->error == 0 || tried < last)
+        tried = phx__dial_addr_tried(&t->at[i], p->now);
+        if (t->at[i].error == 0 || tried < last)
             continue;
         last = tried;
-        why = at->error;
+        why = t->at[i].error;
     }
-    return i == 0 ? PHX_ENOTFOUND : why;
+    return t == NULL ? PHX_ENOTFOUND : why;
 }
 
 static void wiring_traced(phx *p, const struct phx_trace *t)
@@ -25442,12 +25407,14 @@ PHX__COLD static void explain_tried(struct phx__text *t, int trying, uint64_t at
 
 PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__dial_addr *at;
-    struct phx_address a;
+    const struct phx__dial_target *to = phx__dial_target_any(&p->dial.targets, node);
+    struct phx_address a[PHX__DIAL_ADDRESSES];
 
-    for (uint32_t i = 0; (at = phx__dial_target_look(&p->dial.targets, node, i, &a)) != NULL; i++) {
-        phx__node_text_put(t, "address: %a, ", &a);
-        explain_tried(t, at->dialled, phx__dial_addr_tried(at, p->now), at->error);
+    if (to != NULL)
+        phx__dial_target_addresses(&p->dial.targets, to, a);
+    for (uint32_t i = 0; to != NULL && i < to->count; i++) {
+        phx__node_text_put(t, "address: %a, ", &a[i]);
+        explain_tried(t, to->at[i].dialled, phx__dial_addr_tried(&to->at[i], p->now), to->at[i].error);
     }
 }
 
@@ -25461,29 +25428,35 @@ PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint3
     }
 }
 
+/* Address i of this hub. */
+PHX__COLD static struct phx_hub explain_hub(const phx *p, const struct phx__dial_target *t, uint32_t i,
+                                            const struct phx_address *address)
+{
+    struct phx_hub hub = { .address = *address, .tried_us = phx__dial_addr_tried(&t->at[i], p->now),
+                           .error = t->at[i].dialled ? PHX_EAGAIN : t->at[i].error };
+
+    if (t->node < p->ids.size) {
+        hub.peer = p->ids.at[t->node];
+        hub.linked = phx__node_link(p, t->node) != NULL;
+    }
+    return hub;
+}
+
 PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
 {
-    const struct phx__dial_targets *ts;
-    const struct phx__dial_addr *at;
-    struct phx_address a;
-    uint32_t node = PHX__NONE;
+    struct phx_address a[PHX__DIAL_ADDRESSES];
     size_t n = 0;
 
     if (p == NULL || (out == NULL && capacity > 0))
         return 0;
-    ts = &p->dial.targets;
-    for (uint32_t hub = 0; phx__dial_target_look_hub(ts, hub, 0, &a, &node) != NULL; hub++)
-        for (uint32_t i = 0; (at = phx__dial_target_look_hub(ts, hub, i, &a, &node)) != NULL; i++) {
-            if (n++ >= capacity)
-                continue;
-            *out = (struct phx_hub){ .address = a, .tried_us = phx__dial_addr_tried(at, p->now),
-                                     .error = at->dialled ? PHX_EAGAIN : at->error };
-            if (node < p->ids.size) {
-                out->peer = p->ids.at[node];
-                out->linked = phx__node_link(p, node) != NULL;
-            }
-            out++;
-        }
+    for (uint32_t hub = 0; hub < p->dial.targets.hub_count; hub++) {
+        const struct phx__dial_target *t = &p->dial.targets.at[p->dial.targets.hubs[hub]];
+
+        phx__dial_target_addresses(&p->dial.targets, t, a);
+        for (uint32_t i = 0; i < t->count; i++, n++)
+            if (n < capacity)
+                out[n] = explain_hub(p, t, i, &a[i]);
+    }
     return n;
 }
 

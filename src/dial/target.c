@@ -197,38 +197,10 @@ PHX__COLD struct phx__dial_target *phx__dial_target_drop(struct phx__dial_target
     return pick < ts->pick_count ? phx__dial_target_of(ts, ts->picks[pick].node) : NULL;
 }
 
-/* Address i of a target, and how it fared; NULL: it has not so many. */
-PHX__COLD static const struct phx__dial_addr *target_look(const struct phx__dial_targets *ts,
-                                                          const struct phx__dial_target *t, uint32_t i,
-                                                          struct phx_address *to)
-{
-    struct phx_address a[PHX__DIAL_ADDRESSES];
-
-    if (i >= t->count)
-        return NULL;
-    phx__dial_target_addresses(ts, t, a);
-    *to = a[i];
-    return &t->at[i];
-}
-
-PHX__COLD const struct phx__dial_addr *phx__dial_target_look(const struct phx__dial_targets *ts,
-                                                             uint32_t node, uint32_t i,
-                                                             struct phx_address *to)
+PHX__COLD const struct phx__dial_target *phx__dial_target_any(const struct phx__dial_targets *ts,
+                                                              uint32_t node)
 {
     struct phx__dial_target *all[PHX__DIAL_HUBS + 1];
 
-    return phx__dial_target_list(ts, node, all) > 0 ? target_look(ts, all[0], i, to) : NULL;
-}
-
-PHX__COLD const struct phx__dial_addr *phx__dial_target_look_hub(const struct phx__dial_targets *ts,
-                                                                 uint32_t hub, uint32_t i,
-                                                                 struct phx_address *to, uint32_t *node)
-{
-    const struct phx__dial_target *t;
-
-    if (hub >= ts->hub_count)
-        return NULL;
-    t = &ts->at[ts->hubs[hub]];
-    *node = t->node;
-    return target_look(ts, t, i, to);
+    return phx__dial_target_list(ts, node, all) > 0 ? all[0] : NULL;
 }

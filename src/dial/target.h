@@ -87,13 +87,8 @@ PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, u
                                            struct phx__dial_target *out[PHX__DIAL_HUBS + 1]);
 /* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
 PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
-/* The i-th of the addresses under which a node is dialled, and how it fared; NULL: there are no more. */
-PHX_PRIVATE const struct phx__dial_addr *phx__dial_target_look(const struct phx__dial_targets *ts,
-                                                               uint32_t node, uint32_t i,
-                                                               struct phx_address *to);
-/* The same of a hub, by its number; node: whom it stands for, PHX__NONE as long as nobody knows. */
-PHX_PRIVATE const struct phx__dial_addr *phx__dial_target_look_hub(const struct phx__dial_targets *ts,
-                                                                   uint32_t hub, uint32_t i,
-                                                                   struct phx_address *to, uint32_t *node);
+/* One of them, its own if there is one; or NULL. */
+PHX_PRIVATE const struct phx__dial_target *phx__dial_target_any(const struct phx__dial_targets *ts,
+                                                                uint32_t node);
 
 #endif

@@ -76,12 +76,14 @@ PHX__COLD static void explain_tried(struct phx__text *t, int trying, uint64_t at
 
 PHX__COLD static void explain_addresses(struct phx__text *t, const phx *p, uint32_t node)
 {
-    const struct phx__dial_addr *at;
-    struct phx_address a;
+    const struct phx__dial_target *to = phx__dial_target_any(&p->dial.targets, node);
+    struct phx_address a[PHX__DIAL_ADDRESSES];
 
-    for (uint32_t i = 0; (at = phx__dial_target_look(&p->dial.targets, node, i, &a)) != NULL; i++) {
-        phx__node_text_put(t, "address: %a, ", &a);
-        explain_tried(t, at->dialled, phx__dial_addr_tried(at, p->now), at->error);
+    if (to != NULL)
+        phx__dial_target_addresses(&p->dial.targets, to, a);
+    for (uint32_t i = 0; to != NULL && i < to->count; i++) {
+        phx__node_text_put(t, "address: %a, ", &a[i]);
+        explain_tried(t, to->at[i].dialled, phx__dial_addr_tried(&to->at[i], p->now), to->at[i].error);
     }
 }
 
@@ -95,29 +97,35 @@ PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint3
     }
 }
 
+/* Address i of this hub. */
+PHX__COLD static struct phx_hub explain_hub(const phx *p, const struct phx__dial_target *t, uint32_t i,
+                                            const struct phx_address *address)
+{
+    struct phx_hub hub = { .address = *address, .tried_us = phx__dial_addr_tried(&t->at[i], p->now),
+                           .error = t->at[i].dialled ? PHX_EAGAIN : t->at[i].error };
+
+    if (t->node < p->ids.size) {
+        hub.peer = p->ids.at[t->node];
+        hub.linked = phx__node_link(p, t->node) != NULL;
+    }
+    return hub;
+}
+
 PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
 {
-    const struct phx__dial_targets *ts;
-    const struct phx__dial_addr *at;
-    struct phx_address a;
-    uint32_t node = PHX__NONE;
+    struct phx_address a[PHX__DIAL_ADDRESSES];
     size_t n = 0;
 
     if (p == NULL || (out == NULL && capacity > 0))
         return 0;
-    ts = &p->dial.targets;
-    for (uint32_t hub = 0; phx__dial_target_look_hub(ts, hub, 0, &a, &node) != NULL; hub++)
-        for (uint32_t i = 0; (at = phx__dial_target_look_hub(ts, hub, i, &a, &node)) != NULL; i++) {
-            if (n++ >= capacity)
-                continue;
-            *out = (struct phx_hub){ .address = a, .tried_us = phx__dial_addr_tried(at, p->now),
-                                     .error = at->dialled ? PHX_EAGAIN : at->error };
-            if (node < p->ids.size) {
-                out->peer = p->ids.at[node];
-                out->linked = phx__node_link(p, node) != NULL;
-            }
-            out++;
-        }
+    for (uint32_t hub = 0; hub < p->dial.targets.hub_count; hub++) {
+        const struct phx__dial_target *t = &p->dial.targets.at[p->dial.targets.hubs[hub]];
+
+        phx__dial_target_addresses(&p->dial.targets, t, a);
+        for (uint32_t i = 0; i < t->count; i++, n++)
+            if (n < capacity)
+                out[n] = explain_hub(p, t, i, &a[i]);
+    }
     return n;
 }
 

@@ -317,24 +317,22 @@ static int wiring_distance(phx *p, uint32_t node)
 /* What came of the addresses that are known: the last thing that went wrong, or PHX_EAGAIN. */
 PHX__COLD static int wiring_why(phx *p, uint32_t node)
 {
-    const struct phx__dial_addr *at;
-    struct phx_address a;
-    uint32_t i;
-    uint64_t last = 0, tried;
+    const struct phx__dial_target *t = phx__dial_target_any(&p->dial.targets, node);
     int why = p->dial.links >= p->cfg.max_links ? PHX_ELIMIT : PHX_EAGAIN;
+    uint64_t last = 0, tried;
 
     if (node == PHX__SELF || phx__node_link(p, node) != NULL)
         return 0;
-    for (i = 0; (at = phx__dial_target_look(&p->dial.targets, node, i, &a)) != NULL; i++) {
-        if (at->dialled)
+    for (uint32_t i = 0; t != NULL && i < t->count; i++) {
+        if (t->at[i].dialled)
             return PHX_EAGAIN;
-        tried = phx__dial_addr_tried(at, p->now);
-        if (at->error == 0 || tried < last)
+        tried = phx__dial_addr_tried(&t->at[i], p->now);
+        if (t->at[i].error == 0 || tried < last)
             continue;
         last = tried;
-        why = at->error;
+        why = t->at[i].error;
     }
-    return i == 0 ? PHX_ENOTFOUND : why;
+    return t == NULL ? PHX_ENOTFOUND : why;
 }
 
 static void wiring_traced(phx *p, const struct phx_trace *t)
