@@ -2546,11 +2546,11 @@ PHX_PRIVATE struct phx__dial_target *phx__dial_target_of(const struct phx__dial_
 /* All that stand for a node: its own and hubs where it was met. How many. */
 PHX_PRIVATE uint32_t phx__dial_target_list(const struct phx__dial_targets *ts, uint32_t node,
                                            struct phx__dial_target *out[PHX__DIAL_HUBS + 1]);
-/* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
-PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
 /* One of them, its own if there is one; or NULL. */
 PHX_PRIVATE const struct phx__dial_target *phx__dial_target_any(const struct phx__dial_targets *ts,
                                                                 uint32_t node);
+/* Are there no more such nodes than links: of those that can be reached if it can, else of all? */
+PHX_PRIVATE int phx__dial_target_in_mesh(const struct phx__dial_targets *ts, uint32_t node, uint32_t mesh);
 
 #endif
 
@@ -2838,13 +2838,14 @@ PHX_PRIVATE int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now);
 PHX_PRIVATE void phx__post_flow_pop(struct phx__flow_out *o);
 /* An ack popped `bytes` bytes of frames. The round trip that it measured, or 0. */
 PHX_PRIVATE uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now);
-/* All under way is emitted again: its path changed; or the target misses some. */
+/* All under way is emitted again: its path changed; or the target misses some. The round trip that this
+ * measured, if it is the answer to a question, or 0. */
 PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
-PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
+PHX_PRIVATE uint64_t phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
 /* An ack must come within o->rto, of which so much is over. */
 PHX_PRIVATE void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now);
-/* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now, or if
- * that is 0, another flow has just asked (!may). */
+/* No ack came until o->rto_at: the target is asked, unless the round trips of others that
+ * go such a way take `usual` now, or if that is 0, another one has just asked (!may). */
 PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now);
 /* A block with the question; NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);
@@ -3245,6 +3246,7 @@ struct phx__post_counters {
 /* What round trips take at present. */
 struct phx__post_usual {
     uint64_t rtt, at; /* 0: none was measured yet; when one was, for the last time */
+    uint64_t asked;   /* when a flow last asked its target */
 };
 
 struct phx__post {
@@ -3257,7 +3259,6 @@ struct phx__post {
     uint32_t node_capacity;
     uint64_t lives; /* of peers, given out since the start */
     struct phx__post_usual usual[2]; /* through relays; with neighbours */
-    uint64_t asked_at;  /* when a flow last asked its target */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */
@@ -15109,23 +15110,18 @@ PHX__COLD void phx__dial_start_news(struct phx__dial_start *s, uint64_t now)
     s->news_at = now;
 }
 
-/* News are over when there have been none for so long. */
-static uint64_t start_lull(const struct phx__dial_start *s, uint32_t known)
-{
-    uint64_t least = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_LEAST_US);
-
-    return PHX__MAX(least, PHX__MIN((s->news_at - s->since) / START_LULL_SHARE, START_LULL_MOST_US));
-}
-
 PHX__COLD uint64_t phx__dial_start_room_at(struct phx__dial_start *s, const struct phx__dial_slots *slots,
                                            uint32_t known, int busy, uint64_t now)
 {
-    uint64_t calm, gentle, turn;
+    uint64_t lull, took, calm, gentle, turn;
 
     if (busy)
         phx__dial_start_news(s, now);
-    calm = s->news_at + start_lull(s, known);
-    gentle = s->news_at + PHX__MIN(s->news_at - s->since, START_GENTLE_MOST_US);
+    took = s->news_at - s->since;
+    lull = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_LEAST_US);
+    lull = PHX__MAX(lull, PHX__MIN(took / START_LULL_SHARE, START_LULL_MOST_US));
+    calm = s->news_at + lull; /* news are over when there have been none for so long */
+    gentle = s->news_at + PHX__MIN(took, START_GENTLE_MOST_US);
     calm = PHX__MAX(calm, PHX__MIN(s->rest_until, gentle));
     turn = PHX__MIN(calm, PHX__MAX(s->began_at + known * START_EACH_US, s->rest_until));
     return now < turn ? turn : start_window_at(s, slots, now);
@@ -15855,23 +15851,18 @@ PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_targe
     d->waiting++;
 }
 
-/* Of two that wait those to whom somebody sends come first, then the lower ticket. */
-PHX__COLD static int dial_is_before(const struct phx__dial *d, const struct phx__dial_target *a,
-                                    const struct phx__dial_target *b)
-{
-    int a_wanted = dial_node(d, a->node)->wanted, b_wanted = dial_node(d, b->node)->wanted;
-
-    return a_wanted != b_wanted ? a_wanted : a->ticket < b->ticket;
-}
-
-/* Whose turn is next. A look at all for each dial, nothing beside a dial. */
+/* Of those that wait: to whom somebody sends come first, then the lower ticket. A look at all for each dial,
+ * nothing beside a dial. */
 PHX__COLD static struct phx__dial_target *dial_next_turn(const struct phx__dial *d)
 {
     struct phx__dial_target *t, *next = NULL;
+    uint64_t turn, least = UINT64_MAX;
 
-    for (t = d->targets.at; t < d->targets.at + d->targets.count; t++)
-        if (t->ticket != 0 && (next == NULL || dial_is_before(d, t, next)))
-            next = t;
+    for (t = d->targets.at; t < d->targets.at + d->targets.count; t++) {
+        turn = t->ticket == 0 ? UINT64_MAX : (uint64_t)!dial_node(d, t->node)->wanted << 32 | t->ticket;
+        next = turn < least ? t : next;
+        least = PHX__MIN(turn, least);
+    }
     return next;
 }
 
@@ -16515,7 +16506,7 @@ PHX__COLD int phx__post_returns_add(struct phx__post_returns *r, uint64_t name, 
 #define FLOW_PLACE (PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN)
 /* The time-out. A lost frame is nearly always noticed sooner, by a changed route or a gap; not the last
  * frames, at a relay. 1 s is far above any delay of a scheduler; 30 s is near TCP's. It is at least so many
- * times the round trip of this flow, and of other flows of this node at present. */
+ * times the round trip of this flow, and of others of this node, to neighbours or on, at present. */
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
 #define FLOW_RTO_TIMES 4u
@@ -16946,15 +16937,21 @@ static uint64_t flow_patience(uint64_t rtt)
     return most < FLOW_RTO_MIN ? FLOW_RTO_MIN : PHX__MIN(most, FLOW_RTO_MAX);
 }
 
+/* A question was asked so long ago, and nothing has come since; 0: none was. */
+static uint64_t flow_asked(const struct phx__flow_out *o, uint64_t now)
+{
+    int asked = o->rtt.timing == 2 && o->path.waited == 0 && o->rto_at != PHX__NEVER;
+
+    return asked ? PHX__MAX(now - (o->rto_at - PHX__MIN(o->rto, FLOW_RTO_LOOK)), 1) : 0;
+}
+
 uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now)
 {
-    uint64_t rtt = 0, asked = now - (o->rto_at - PHX__MIN(o->rto, FLOW_RTO_LOOK)); /* so long ago */
+    uint64_t rtt = 0, asked = flow_asked(o, now);
 
     if (o->rtt.timing && o->base > o->rtt.number) {
-        rtt = now - o->rtt.at;
         /* Soon after a question it is that which was answered, and the wait before was no round trip. */
-        if (o->rtt.timing == 2 && o->path.waited == 0 && asked <= flow_patience(o->rtt.smoothed))
-            rtt = asked;
+        rtt = asked > 0 && asked <= flow_patience(o->rtt.smoothed) ? asked : now - o->rtt.at;
         o->rtt.timing = 0;
         o->rtt.smoothed = o->rtt.smoothed == 0 ? rtt : (7 * o->rtt.smoothed + rtt) / 8;
     }
@@ -16982,12 +16979,15 @@ PHX__APART void phx__post_flow_rewind(struct phx__flow_out *o)
     o->rto_at = PHX__NEVER;
 }
 
-void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
+uint64_t phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 {
+    uint64_t asked = flow_asked(o, now);
+
     /* Frames are lost while links live where a relay's queue is full; so send less. */
     o->allowed = PHX__MIN(PHX__MAX(o->allowed / 2, FLOW_ALLOWED_MIN), o->own);
     o->path.rewind_from = now + PHX__MAX(PHX__MIN(o->rtt.smoothed, FLOW_RTO_MIN), FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);
+    return asked;
 }
 
 void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now)
@@ -17643,9 +17643,9 @@ void phx__post_outcome_tell(struct phx__post *p)
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
-/* So often one flow asks for all while no round trip was measured. */
+/* So often one flow asks for all that go such a way, to a neighbour or on, while none was measured. */
 #define SCHED_ASK_EVERY PHX__SECOND
-/* When no ack has come for this time, what was measured may be over: a node with few messages under way asks
+/* When nothing was measured for this time, what was may be over: a node with few messages under way asks
  * sooner, after 4 times so much for each. */
 #define SCHED_RTT_FRESH (250 * PHX__MS)
 #define SCHED_RTT_EACH (12 * PHX__MS)
@@ -18329,13 +18329,16 @@ void phx__post_sched_shrink(struct phx__post *p, uint32_t node)
     p->nodes[node].past = past;
 }
 
-/* What a round trip takes there, as far as is known. */
-static uint64_t sched_usual(const struct phx__post *p, const struct phx__post_peer *peer)
+/* Silence for a while: does the flow ask? */
+static void sched_silent(struct phx__post *p, struct phx__post_peer *peer)
 {
-    const struct phx__post_usual *u = &p->usual[peer->nbr == peer->node];
-    int fresh = *p->ops.now - u->at < SCHED_RTT_FRESH;
+    struct phx__post_usual *u = &p->usual[peer->nbr == peer->node];
+    uint64_t now = *p->ops.now, rtt = u->rtt;
 
-    return fresh ? u->rtt : PHX__MIN(u->rtt, p->pending.count * SCHED_RTT_EACH);
+    if (now - u->at >= SCHED_RTT_FRESH)
+        rtt = PHX__MIN(rtt, p->pending.count * SCHED_RTT_EACH);
+    phx__post_flow_silent(&peer->out, rtt, now >= u->asked + SCHED_ASK_EVERY, now);
+    u->asked = peer->out.path.asks ? now : u->asked;
 }
 
 int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
@@ -18348,11 +18351,8 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         o->rto_at = PHX__NEVER;
         /* Without a route silence means nothing. A better one is taken if there is no answer, either: a
          * second time-out where the former swallows all, and nothing is sent twice where it is slow. */
-        if (peer->routed && o->sent > o->base) {
-            phx__post_flow_silent(o, sched_usual(p, peer), *p->ops.now >= p->asked_at + SCHED_ASK_EVERY,
-                                  *p->ops.now);
-            p->asked_at = o->path.asks ? *p->ops.now : p->asked_at;
-        }
+        if (peer->routed && o->sent > o->base)
+            sched_silent(p, peer);
         if (peer->routed && o->path.drains && o->path.asks && ++o->path.drains > 2)
             phx__post_flow_rewind(o);
         phx__post_sched_route(p, peer->node);
@@ -20460,9 +20460,9 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
         phx__post_sched_owe(p, peer, 1);
     }
     rtt = phx__post_flow_progress(o, bytes - o->bytes, *p->ops.now);
-    recv_timed(p, &p->usual[peer->nbr == peer->node], rtt);
     if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->path.rewind_from)
-        phx__post_flow_lost(o, *p->ops.now);
+        rtt += phx__post_flow_lost(o, *p->ops.now); /* 0 if the ack measured it */
+    recv_timed(p, &p->usual[peer->nbr == peer->node], rtt);
     phx__post_box_ended(p, peer);
     if (o->path.drains)
         phx__post_sched_route(p, node);

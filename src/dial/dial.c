@@ -488,23 +488,18 @@ PHX__COLD static void dial_take_turn(struct phx__dial *d, struct phx__dial_targe
     d->waiting++;
 }
 
-/* Of two that wait those to whom somebody sends come first, then the lower ticket. */
-PHX__COLD static int dial_is_before(const struct phx__dial *d, const struct phx__dial_target *a,
-                                    const struct phx__dial_target *b)
-{
-    int a_wanted = dial_node(d, a->node)->wanted, b_wanted = dial_node(d, b->node)->wanted;
-
-    return a_wanted != b_wanted ? a_wanted : a->ticket < b->ticket;
-}
-
-/* Whose turn is next. A look at all for each dial, nothing beside a dial. */
+/* Of those that wait: to whom somebody sends come first, then the lower ticket. A look at all for each dial,
+ * nothing beside a dial. */
 PHX__COLD static struct phx__dial_target *dial_next_turn(const struct phx__dial *d)
 {
     struct phx__dial_target *t, *next = NULL;
+    uint64_t turn, least = UINT64_MAX;
 
-    for (t = d->targets.at; t < d->targets.at + d->targets.count; t++)
-        if (t->ticket != 0 && (next == NULL || dial_is_before(d, t, next)))
-            next = t;
+    for (t = d->targets.at; t < d->targets.at + d->targets.count; t++) {
+        turn = t->ticket == 0 ? UINT64_MAX : (uint64_t)!dial_node(d, t->node)->wanted << 32 | t->ticket;
+        next = turn < least ? t : next;
+        least = PHX__MIN(turn, least);
+    }
     return next;
 }
 

@@ -76,23 +76,18 @@ PHX__COLD void phx__dial_start_news(struct phx__dial_start *s, uint64_t now)
     s->news_at = now;
 }
 
-/* News are over when there have been none for so long. */
-static uint64_t start_lull(const struct phx__dial_start *s, uint32_t known)
-{
-    uint64_t least = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_LEAST_US);
-
-    return PHX__MAX(least, PHX__MIN((s->news_at - s->since) / START_LULL_SHARE, START_LULL_MOST_US));
-}
-
 PHX__COLD uint64_t phx__dial_start_room_at(struct phx__dial_start *s, const struct phx__dial_slots *slots,
                                            uint32_t known, int busy, uint64_t now)
 {
-    uint64_t calm, gentle, turn;
+    uint64_t lull, took, calm, gentle, turn;
 
     if (busy)
         phx__dial_start_news(s, now);
-    calm = s->news_at + start_lull(s, known);
-    gentle = s->news_at + PHX__MIN(s->news_at - s->since, START_GENTLE_MOST_US);
+    took = s->news_at - s->since;
+    lull = PHX__MIN(START_LULL_US + START_LULL_PAIR_US * known * known, START_LULL_LEAST_US);
+    lull = PHX__MAX(lull, PHX__MIN(took / START_LULL_SHARE, START_LULL_MOST_US));
+    calm = s->news_at + lull; /* news are over when there have been none for so long */
+    gentle = s->news_at + PHX__MIN(took, START_GENTLE_MOST_US);
     calm = PHX__MAX(calm, PHX__MIN(s->rest_until, gentle));
     turn = PHX__MIN(calm, PHX__MAX(s->began_at + known * START_EACH_US, s->rest_until));
     return now < turn ? turn : start_window_at(s, slots, now);

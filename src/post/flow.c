@@ -59,7 +59,7 @@
 #define FLOW_PLACE (PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN)
 /* The time-out. A lost frame is nearly always noticed sooner, by a changed route or a gap; not the last
  * frames, at a relay. 1 s is far above any delay of a scheduler; 30 s is near TCP's. It is at least so many
- * times the round trip of this flow, and of other flows of this node at present. */
+ * times the round trip of this flow, and of others of this node, to neighbours or on, at present. */
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
 #define FLOW_RTO_TIMES 4u
@@ -490,15 +490,21 @@ static uint64_t flow_patience(uint64_t rtt)
     return most < FLOW_RTO_MIN ? FLOW_RTO_MIN : PHX__MIN(most, FLOW_RTO_MAX);
 }
 
+/* A question was asked so long ago, and nothing has come since; 0: none was. */
+static uint64_t flow_asked(const struct phx__flow_out *o, uint64_t now)
+{
+    int asked = o->rtt.timing == 2 && o->path.waited == 0 && o->rto_at != PHX__NEVER;
+
+    return asked ? PHX__MAX(now - (o->rto_at - PHX__MIN(o->rto, FLOW_RTO_LOOK)), 1) : 0;
+}
+
 uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now)
 {
-    uint64_t rtt = 0, asked = now - (o->rto_at - PHX__MIN(o->rto, FLOW_RTO_LOOK)); /* so long ago */
+    uint64_t rtt = 0, asked = flow_asked(o, now);
 
     if (o->rtt.timing && o->base > o->rtt.number) {
-        rtt = now - o->rtt.at;
         /* Soon after a question it is that which was answered, and the wait before was no round trip. */
-        if (o->rtt.timing == 2 && o->path.waited == 0 && asked <= flow_patience(o->rtt.smoothed))
-            rtt = asked;
+        rtt = asked > 0 && asked <= flow_patience(o->rtt.smoothed) ? asked : now - o->rtt.at;
         o->rtt.timing = 0;
         o->rtt.smoothed = o->rtt.smoothed == 0 ? rtt : (7 * o->rtt.smoothed + rtt) / 8;
     }
@@ -526,12 +532,15 @@ PHX__APART void phx__post_flow_rewind(struct phx__flow_out *o)
     o->rto_at = PHX__NEVER;
 }
 
-void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
+uint64_t phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 {
+    uint64_t asked = flow_asked(o, now);
+
     /* Frames are lost while links live where a relay's queue is full; so send less. */
     o->allowed = PHX__MIN(PHX__MAX(o->allowed / 2, FLOW_ALLOWED_MIN), o->own);
     o->path.rewind_from = now + PHX__MAX(PHX__MIN(o->rtt.smoothed, FLOW_RTO_MIN), FLOW_REWIND_MIN);
     phx__post_flow_rewind(o);
+    return asked;
 }
 
 void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now)

@@ -133,13 +133,14 @@ PHX_PRIVATE int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now);
 PHX_PRIVATE void phx__post_flow_pop(struct phx__flow_out *o);
 /* An ack popped `bytes` bytes of frames. The round trip that it measured, or 0. */
 PHX_PRIVATE uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now);
-/* All under way is emitted again: its path changed; or the target misses some. */
+/* All under way is emitted again: its path changed; or the target misses some. The round trip that this
+ * measured, if it is the answer to a question, or 0. */
 PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
-PHX_PRIVATE void phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
+PHX_PRIVATE uint64_t phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
 /* An ack must come within o->rto, of which so much is over. */
 PHX_PRIVATE void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now);
-/* No ack came until o->rto_at: the target is asked, unless the round trips of others take `usual` now, or if
- * that is 0, another flow has just asked (!may). */
+/* No ack came until o->rto_at: the target is asked, unless the round trips of others that
+ * go such a way take `usual` now, or if that is 0, another one has just asked (!may). */
 PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now);
 /* A block with the question; NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);

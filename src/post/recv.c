@@ -923,9 +923,9 @@ void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)
         phx__post_sched_owe(p, peer, 1);
     }
     rtt = phx__post_flow_progress(o, bytes - o->bytes, *p->ops.now);
-    recv_timed(p, &p->usual[peer->nbr == peer->node], rtt);
     if (gap && a->next == o->base && o->sent > o->base && *p->ops.now >= o->path.rewind_from)
-        phx__post_flow_lost(o, *p->ops.now);
+        rtt += phx__post_flow_lost(o, *p->ops.now); /* 0 if the ack measured it */
+    recv_timed(p, &p->usual[peer->nbr == peer->node], rtt);
     phx__post_box_ended(p, peer);
     if (o->path.drains)
         phx__post_sched_route(p, node);

@@ -59,9 +59,9 @@
 #define SCHED_BLOCK_MOST (4 * PHX__FRAME_MAX)
 /* The window of a node that never announced one. */
 #define SCHED_WINDOW_UNKNOWN 65536u
-/* So often one flow asks for all while no round trip was measured. */
+/* So often one flow asks for all that go such a way, to a neighbour or on, while none was measured. */
 #define SCHED_ASK_EVERY PHX__SECOND
-/* When no ack has come for this time, what was measured may be over: a node with few messages under way asks
+/* When nothing was measured for this time, what was may be over: a node with few messages under way asks
  * sooner, after 4 times so much for each. */
 #define SCHED_RTT_FRESH (250 * PHX__MS)
 #define SCHED_RTT_EACH (12 * PHX__MS)
@@ -745,13 +745,16 @@ void phx__post_sched_shrink(struct phx__post *p, uint32_t node)
     p->nodes[node].past = past;
 }
 
-/* What a round trip takes there, as far as is known. */
-static uint64_t sched_usual(const struct phx__post *p, const struct phx__post_peer *peer)
+/* Silence for a while: does the flow ask? */
+static void sched_silent(struct phx__post *p, struct phx__post_peer *peer)
 {
-    const struct phx__post_usual *u = &p->usual[peer->nbr == peer->node];
-    int fresh = *p->ops.now - u->at < SCHED_RTT_FRESH;
+    struct phx__post_usual *u = &p->usual[peer->nbr == peer->node];
+    uint64_t now = *p->ops.now, rtt = u->rtt;
 
-    return fresh ? u->rtt : PHX__MIN(u->rtt, p->pending.count * SCHED_RTT_EACH);
+    if (now - u->at >= SCHED_RTT_FRESH)
+        rtt = PHX__MIN(rtt, p->pending.count * SCHED_RTT_EACH);
+    phx__post_flow_silent(&peer->out, rtt, now >= u->asked + SCHED_ASK_EVERY, now);
+    u->asked = peer->out.path.asks ? now : u->asked;
 }
 
 int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
@@ -764,11 +767,8 @@ int phx__post_sched_due(struct phx__post *p, struct phx__post_peer *peer)
         o->rto_at = PHX__NEVER;
         /* Without a route silence means nothing. A better one is taken if there is no answer, either: a
          * second time-out where the former swallows all, and nothing is sent twice where it is slow. */
-        if (peer->routed && o->sent > o->base) {
-            phx__post_flow_silent(o, sched_usual(p, peer), *p->ops.now >= p->asked_at + SCHED_ASK_EVERY,
-                                  *p->ops.now);
-            p->asked_at = o->path.asks ? *p->ops.now : p->asked_at;
-        }
+        if (peer->routed && o->sent > o->base)
+            sched_silent(p, peer);
         if (peer->routed && o->path.drains && o->path.asks && ++o->path.drains > 2)
             phx__post_flow_rewind(o);
         phx__post_sched_route(p, peer->node);

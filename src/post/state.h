@@ -194,6 +194,7 @@ struct phx__post_counters {
 /* What round trips take at present. */
 struct phx__post_usual {
     uint64_t rtt, at; /* 0: none was measured yet; when one was, for the last time */
+    uint64_t asked;   /* when a flow last asked its target */
 };
 
 struct phx__post {
@@ -206,7 +207,6 @@ struct phx__post {
     uint32_t node_capacity;
     uint64_t lives; /* of peers, given out since the start */
     struct phx__post_usual usual[2]; /* through relays; with neighbours */
-    uint64_t asked_at;  /* when a flow last asked its target */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
     struct phx__ring acks, rooms;   /* peers to which an ack is due; whose flow has room again */

@@ -9,7 +9,10 @@
 #include "base/rnd.h"
 #endif
 
-enum { NODES = 4, NAMES = 16, TOKENS = 20000 };
+#ifndef NODES
+#define NODES 4
+#endif
+enum { NAMES = 16, TOKENS = 20000 };
 #define WIDE ((uint64_t)1 << 32)
 
 /* A frame on a link. It holds the blocks and copies only when it is read at the other end, as a

@@ -1,0 +1,102 @@
+/* t_post_asks.c - silence: when a flow asks its target, and when it lets others ask. */
+#define NODES 9
+#include "post_rig.h"
+
+static void test_one_asks(void)
+{
+    /* Goal: while no round trip was measured one flow a second asks for all. Method: two targets, and all
+     * waits. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+
+    all_see(w, 3, 2);
+    all_see(w, 4, 1);
+    w->frozen = 1;
+    check(send_size(n, 3, 10, 1, 0, 0) == 0 && send_size(n, 4, 10, 2, 0, 0) == 0, "sent");
+    turns(w, 15, 100000);
+    ok(w->emitted == 2 + 1, "one asks after a second");
+    turns(w, 10, 100000);
+    ok(w->emitted == 2 + 2, "the other one a second later");
+    turns(w, 1200, 100000);
+    ok(w->emitted > 8 && w->emitted < 20, "both ever more rarely");
+    w->frozen = 0;
+    ok(settle(w) && all_arrived(w) && n->post.counters.retransmitted == 0, "all comes, nothing twice");
+    ok(n->post.usual[1].rtt > 100 * PHX__SECOND, "and how long it took is known");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_knows(void)
+{
+    /* Goal: what acks have just told of round trips through relays holds, for a lone message too, but not for
+     * ever. Method: a relay that stands still, while round trips of 3 s are measured five times a second. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+
+    all_see(w, 3, 2);
+    route(w, 0, 2, 1);
+    w->frozen = 1;
+    check(send_size(n, 3, 10, 0, 0, 0) == 0, "sent");
+    for (int i = 0; i < 9; i++) {
+        n->post.usual[0].rtt = 3 * PHX__SECOND;
+        n->post.usual[0].at = w->now - 200 * PHX__MS;
+        turns(w, 1, 200000); /* what is due is due at once, and then time passes */
+    }
+    ok(w->emitted == 1, "while they are measured nothing is asked");
+    turns(w, 15, 200000);
+    ok(w->emitted == 2, "and soon after that it is");
+    n->post.usual[0].rtt = 0;
+    w->frozen = 0;
+    ok(settle(w) && all_arrived(w), "it comes");
+    ok(n->post.usual[0].rtt > 4 * PHX__SECOND && n->post.usual[0].at > 4 * PHX__SECOND
+           && n->post.usual[1].rtt == 0,
+       "and how long it took is known, and when that was");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_neighbours(void)
+{
+    /* Goal: neighbours say nothing of those behind a relay, neither by answering nor by being asked. Method: a
+     * neighbour answers at once, two are silent and asked again and again, and what is first said to four
+     * through a relay is lost. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    int k, come = 0;
+
+    for (k = 1; k < 9; k++)
+        all_see(w, (uint64_t)k, k);
+    for (k = 5; k < 9; k++)
+        route(w, 0, k, 4);
+    for (k = 1; k < 4; k++)
+        check(send_size(n, (uint64_t)k, 10, 0, 0, 0) == 0, "sent");
+    turns(w, 20, 1000);
+    ok(n->post.usual[1].rtt > 0 && n->post.usual[0].rtt == 0, "neighbours have answered");
+    for (k = 1; k < 3; k++) {
+        route(w, k, 0, -1);
+        check(send_size(n, (uint64_t)k, 10, 0, 0, 0) == 0, "sent");
+        turns(w, 10, 100000);
+    }
+    w->loss = 1000;
+    for (k = 5; k < 9; k++)
+        check(send_size(n, (uint64_t)k, 10, 0, 0, 0) == 0, "sent");
+    turns(w, 1, 1000);
+    w->loss = 0;
+    w->emitted = 0;
+    turns(w, 11, 100000);
+    ok(w->emitted <= 2 + 2, "after a second one asks for all behind the relay");
+    turns(w, 15, 100000);
+    for (k = 5; k < 9; k++)
+        come += peer_of(w, 0, k)->out.base > 0;
+    ok(come == 4, "when it is answered the others ask, too: all have come");
+    for (k = 1; k < 3; k++)
+        route(w, k, 0, 0);
+    ok(settle(w) && no_errors(w), "settles");
+    ok(world_free(w), "no byte leaked");
+}
+
+int main(void)
+{
+    test_one_asks();
+    test_knows();
+    test_neighbours();
+    return test_end();
+}
