@@ -39,7 +39,7 @@ static void test_knows(void)
     for (int i = 0; i < 9; i++) {
         n->post.usual[0].rtt = 3 * PHX__SECOND;
         n->post.usual[0].at = w->now - 200 * PHX__MS;
-        turns(w, 1, 200000); /* what is due is due at once, and then time passes */
+        turns(w, 1, 200000); /* what is due is done, then time passes */
     }
     ok(w->emitted == 1, "while they are measured nothing is asked");
     turns(w, 15, 200000);
