@@ -55,9 +55,9 @@ static void test_knows(void)
 
 static void test_neighbours(void)
 {
-    /* Goal: neighbours say nothing of those behind a relay, by answering or by being asked. Method: one answers
-     * at once, two are silent and asked again and again, and what is first said to four through a relay is
-     * lost. */
+    /* Goal: neighbours say nothing of those behind a relay, by answering or by being asked. Method: one
+     * answers at once, two are silent and asked again and again, and what is first said to four through a
+     * relay is lost. */
     struct world *w = world_new(1, NULL);
     struct node *n = &w->node[0];
     int k, come = 0;
