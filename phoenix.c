@@ -2770,7 +2770,7 @@ struct phx__flow_open {
 };
 
 struct phx__flow_rtt {
-    int timing; /* the frame `number` was emitted once, at `at`; 2: a wait for an ack began since */
+    int timing; /* the frame `number` was emitted once, at `at`; 2: the target was asked since */
     uint64_t number, at, smoothed;
 };
 
@@ -15130,8 +15130,8 @@ PHX__COLD uint64_t phx__dial_start_room_at(struct phx__dial_start *s, const stru
 PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, const struct phx__dial_slot *slot,
                                      uint32_t known, uint32_t most, uint64_t now)
 {
-    uint64_t took = now - slot->since, way = slot->answered_at != 0 ? slot->answered_at - slot->since : 0;
-    uint64_t slow;
+    uint64_t way = slot->answered_at != 0 ? slot->answered_at - slot->since : 0;
+    uint64_t took = now - slot->since, slow;
 
     s->quickest = PHX__MIN(took, s->quickest);
     slow = START_SLOW_TIMES * PHX__MAX(s->quickest, way) + START_SLOW_US;
@@ -16908,8 +16908,9 @@ PHX__APART void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, ui
 {
     o->path.waited = waited;
     o->rto_at = now + PHX__MIN(o->rto - waited, FLOW_RTO_LOOK);
-    if (waited == 0 && o->rtt.timing)
-        o->rtt.timing = 2;
+    if (o->path.asks && !o->rtt.timing) /* all was emitted twice: then the question itself is timed */
+        o->rtt = (struct phx__flow_rtt){ 2, o->sent - 1, now, o->rtt.smoothed };
+    o->rtt.timing = o->path.asks ? 2 : o->rtt.timing;
 }
 
 void phx__post_flow_pop(struct phx__flow_out *o)
@@ -16937,12 +16938,12 @@ static uint64_t flow_patience(uint64_t rtt)
     return most < FLOW_RTO_MIN ? FLOW_RTO_MIN : PHX__MIN(most, FLOW_RTO_MAX);
 }
 
-/* A question was asked so long ago, and nothing has come since; 0: none was. */
+/* A question was asked so long ago, and 1 us, and nothing has come since; 0: none was. */
 static uint64_t flow_asked(const struct phx__flow_out *o, uint64_t now)
 {
     int asked = o->rtt.timing == 2 && o->path.waited == 0 && o->rto_at != PHX__NEVER;
 
-    return asked ? PHX__MAX(now - (o->rto_at - PHX__MIN(o->rto, FLOW_RTO_LOOK)), 1) : 0;
+    return asked ? now + 1 - (o->rto_at - PHX__MIN(o->rto, FLOW_RTO_LOOK)) : 0;
 }
 
 uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now)
@@ -18333,10 +18334,9 @@ void phx__post_sched_shrink(struct phx__post *p, uint32_t node)
 static void sched_silent(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__post_usual *u = &p->usual[peer->nbr == peer->node];
-    uint64_t now = *p->ops.now, rtt = u->rtt;
+    uint64_t now = *p->ops.now, crowd = p->pending.count * SCHED_RTT_EACH;
+    uint64_t rtt = now - u->at < SCHED_RTT_FRESH ? u->rtt : PHX__MIN(u->rtt, crowd);
 
-    if (now - u->at >= SCHED_RTT_FRESH)
-        rtt = PHX__MIN(rtt, p->pending.count * SCHED_RTT_EACH);
     phx__post_flow_silent(&peer->out, rtt, now >= u->asked + SCHED_ASK_EVERY, now);
     u->asked = peer->out.path.asks ? now : u->asked;
 }
@@ -20432,7 +20432,7 @@ static void recv_timed(struct phx__post *p, struct phx__post_usual *usual, uint6
     if (rtt == 0)
         return;
     usual->at = *p->ops.now;
-    usual->rtt = PHX__MAX(rtt, usual->rtt - (usual->rtt - PHX__MIN(rtt, usual->rtt)) / 8);
+    usual->rtt = rtt >= usual->rtt ? rtt : usual->rtt - (usual->rtt - rtt) / 8;
 }
 
 void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)

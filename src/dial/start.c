@@ -96,8 +96,8 @@ PHX__COLD uint64_t phx__dial_start_room_at(struct phx__dial_start *s, const stru
 PHX__COLD void phx__dial_start_learn(struct phx__dial_start *s, const struct phx__dial_slot *slot,
                                      uint32_t known, uint32_t most, uint64_t now)
 {
-    uint64_t took = now - slot->since, way = slot->answered_at != 0 ? slot->answered_at - slot->since : 0;
-    uint64_t slow;
+    uint64_t way = slot->answered_at != 0 ? slot->answered_at - slot->since : 0;
+    uint64_t took = now - slot->since, slow;
 
     s->quickest = PHX__MIN(took, s->quickest);
     slow = START_SLOW_TIMES * PHX__MAX(s->quickest, way) + START_SLOW_US;

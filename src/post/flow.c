@@ -461,8 +461,9 @@ PHX__APART void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, ui
 {
     o->path.waited = waited;
     o->rto_at = now + PHX__MIN(o->rto - waited, FLOW_RTO_LOOK);
-    if (waited == 0 && o->rtt.timing)
-        o->rtt.timing = 2;
+    if (o->path.asks && !o->rtt.timing) /* all was emitted twice: then the question itself is timed */
+        o->rtt = (struct phx__flow_rtt){ 2, o->sent - 1, now, o->rtt.smoothed };
+    o->rtt.timing = o->path.asks ? 2 : o->rtt.timing;
 }
 
 void phx__post_flow_pop(struct phx__flow_out *o)
@@ -490,12 +491,12 @@ static uint64_t flow_patience(uint64_t rtt)
     return most < FLOW_RTO_MIN ? FLOW_RTO_MIN : PHX__MIN(most, FLOW_RTO_MAX);
 }
 
-/* A question was asked so long ago, and nothing has come since; 0: none was. */
+/* A question was asked so long ago, and 1 us, and nothing has come since; 0: none was. */
 static uint64_t flow_asked(const struct phx__flow_out *o, uint64_t now)
 {
     int asked = o->rtt.timing == 2 && o->path.waited == 0 && o->rto_at != PHX__NEVER;
 
-    return asked ? PHX__MAX(now - (o->rto_at - PHX__MIN(o->rto, FLOW_RTO_LOOK)), 1) : 0;
+    return asked ? now + 1 - (o->rto_at - PHX__MIN(o->rto, FLOW_RTO_LOOK)) : 0;
 }
 
 uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t now)

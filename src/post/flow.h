@@ -65,7 +65,7 @@ struct phx__flow_open {
 };
 
 struct phx__flow_rtt {
-    int timing; /* the frame `number` was emitted once, at `at`; 2: a wait for an ack began since */
+    int timing; /* the frame `number` was emitted once, at `at`; 2: the target was asked since */
     uint64_t number, at, smoothed;
 };
 

@@ -895,7 +895,7 @@ static void recv_timed(struct phx__post *p, struct phx__post_usual *usual, uint6
     if (rtt == 0)
         return;
     usual->at = *p->ops.now;
-    usual->rtt = PHX__MAX(rtt, usual->rtt - (usual->rtt - PHX__MIN(rtt, usual->rtt)) / 8);
+    usual->rtt = rtt >= usual->rtt ? rtt : usual->rtt - (usual->rtt - rtt) / 8;
 }
 
 void phx__post_recv_ack(struct phx__post *p, const struct phx__ack *a, int gap)

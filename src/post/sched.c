@@ -749,10 +749,9 @@ void phx__post_sched_shrink(struct phx__post *p, uint32_t node)
 static void sched_silent(struct phx__post *p, struct phx__post_peer *peer)
 {
     struct phx__post_usual *u = &p->usual[peer->nbr == peer->node];
-    uint64_t now = *p->ops.now, rtt = u->rtt;
+    uint64_t now = *p->ops.now, crowd = p->pending.count * SCHED_RTT_EACH;
+    uint64_t rtt = now - u->at < SCHED_RTT_FRESH ? u->rtt : PHX__MIN(u->rtt, crowd);
 
-    if (now - u->at >= SCHED_RTT_FRESH)
-        rtt = PHX__MIN(rtt, p->pending.count * SCHED_RTT_EACH);
     phx__post_flow_silent(&peer->out, rtt, now >= u->asked + SCHED_ASK_EVERY, now);
     u->asked = peer->out.path.asks ? now : u->asked;
 }

@@ -93,10 +93,79 @@ static void test_neighbours(void)
     ok(world_free(w), "no byte leaked");
 }
 
+/* To how many of nodes 3 to 6 all has come that was said, after so many tenths of a second. */
+static int come_within(struct world *w, unsigned tenths)
+{
+    int k, come = 0;
+
+    turns(w, tenths, 100000);
+    for (k = 3; k < 7; k++)
+        come += peer_of(w, 0, k)->out.base == peer_of(w, 0, k)->out.left;
+    return come;
+}
+
+static void test_lost_twice(void)
+{
+    /* Goal: what is sent again on another way and lost there, too, is asked for as soon as what is lost once.
+     * Method: four targets behind a relay, then behind another one. */
+    struct world *w = world_new(1, NULL);
+    int k;
+
+    for (k = 3; k < 7; k++) {
+        all_see(w, (uint64_t)k, k);
+        route(w, 0, k, 1);
+    }
+    w->loss = 1000;
+    for (k = 3; k < 7; k++)
+        check(send_size(&w->node[0], (uint64_t)k, 10, 0, 0, 0) == 0, "sent");
+    turns(w, 2, 1000);
+    for (k = 3; k < 7; k++)
+        route(w, 0, k, 2);
+    wire_cut(w, 0, 1);
+    for (k = 3; k < 7; k++)
+        route(w, 0, k, 2);
+    turns(w, 2, 1000);
+    w->loss = 0;
+    ok(come_within(w, 9) == 0, "patience");
+    ok(come_within(w, 18) == 4, "one asks after a second, then the others: all have come");
+    ok(settle(w) && all_arrived(w), "settles");
+    ok(world_free(w), "no byte leaked");
+}
+
+static void test_gap_unasked(void)
+{
+    /* Goal: a gap that nobody asked about is no round trip. Method: a word is lost, and the next one, 0.9 s
+     * later, tells of it; words to three others are lost, too. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    int k;
+
+    for (k = 3; k < 7; k++) {
+        all_see(w, (uint64_t)k, k);
+        route(w, 0, k, 1);
+    }
+    check(send_size(n, 3, 10, 0, 0, 0) == 0, "sent");
+    turns(w, 40, 1000);
+    w->loss = 1000;
+    for (k = 3; k < 7; k++)
+        check(send_size(n, (uint64_t)k, 10, 0, 0, 0) == 0, "sent");
+    turns(w, 2, 1000);
+    w->loss = 0;
+    turns(w, 9, 100000);
+    check(send_size(n, 3, 10, 0, 0, 0) == 0, "sent");
+    turns(w, 10, 1000);
+    ok(n->post.usual[0].rtt < 100 * PHX__MS, "it is not measured: %u us", (unsigned)n->post.usual[0].rtt);
+    ok(come_within(w, 5) == 4, "the others are asked a second after they were sent");
+    ok(settle(w) && all_arrived(w), "settles");
+    ok(world_free(w), "no byte leaked");
+}
+
 int main(void)
 {
     test_one_asks();
     test_knows();
     test_neighbours();
+    test_lost_twice();
+    test_gap_unasked();
     return test_end();
 }
