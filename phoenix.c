@@ -2770,7 +2770,7 @@ struct phx__flow_open {
 };
 
 struct phx__flow_rtt {
-    int timing; /* the frame `number` was emitted once, at `at`; 2: the target was asked since */
+    int timing; /* the frame `number` was emitted once, at `at`; 2: the target has just been asked */
     uint64_t number, at, smoothed;
 };
 
@@ -2844,9 +2844,11 @@ PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE uint64_t phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
 /* An ack must come within o->rto, of which so much is over. */
 PHX_PRIVATE void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now);
-/* No ack came until o->rto_at: the target is asked, unless the round trips of others that
- * go such a way take `usual` now, or if that is 0, another one has just asked (!may). */
-PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now);
+/* No ack came until o->rto_at: the target is asked, unless the round trips of others that go such a way take
+ * `usual` now, or if that is 0, another one has just asked (!may). lost_at: when a node was last lost. What a
+ * relay had for it, or it for others, is gone, and one round trip is enough. */
+PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t lost_at,
+                                       uint64_t now);
 /* A block with the question; NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);
 
@@ -3258,6 +3260,7 @@ struct phx__post {
     struct phx__post_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
     uint64_t lives; /* of peers, given out since the start */
+    uint64_t lost_at; /* when a node was last found without a way to it */
     struct phx__post_usual usual[2]; /* through relays; with neighbours */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
@@ -16910,7 +16913,7 @@ PHX__APART void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, ui
     o->rto_at = now + PHX__MIN(o->rto - waited, FLOW_RTO_LOOK);
     if (o->path.asks && !o->rtt.timing) /* all was emitted twice: then the question itself is timed */
         o->rtt = (struct phx__flow_rtt){ 2, o->sent - 1, now, o->rtt.smoothed };
-    o->rtt.timing = o->path.asks ? 2 : o->rtt.timing;
+    o->rtt.timing = o->path.asks ? 2 : o->rtt.timing != 0;
 }
 
 void phx__post_flow_pop(struct phx__flow_out *o)
@@ -16938,10 +16941,10 @@ static uint64_t flow_patience(uint64_t rtt)
     return most < FLOW_RTO_MIN ? FLOW_RTO_MIN : PHX__MIN(most, FLOW_RTO_MAX);
 }
 
-/* A question was asked so long ago, and 1 us, and nothing has come since; 0: none was. */
+/* The target was asked so long ago, and 1 us, and nothing has happened since; 0: it was not. */
 static uint64_t flow_asked(const struct phx__flow_out *o, uint64_t now)
 {
-    int asked = o->rtt.timing == 2 && o->path.waited == 0 && o->rto_at != PHX__NEVER;
+    int asked = o->rtt.timing == 2 && o->rto_at != PHX__NEVER;
 
     return asked ? now + 1 - (o->rto_at - PHX__MIN(o->rto, FLOW_RTO_LOOK)) : 0;
 }
@@ -16980,7 +16983,7 @@ PHX__APART void phx__post_flow_rewind(struct phx__flow_out *o)
     o->rto_at = PHX__NEVER;
 }
 
-uint64_t phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
+PHX__COLD uint64_t phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 {
     uint64_t asked = flow_asked(o, now);
 
@@ -16991,10 +16994,10 @@ uint64_t phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
     return asked;
 }
 
-void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now)
+void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t lost_at, uint64_t now)
 {
     uint64_t waited = o->path.waited + PHX__MIN(o->rto - o->path.waited, FLOW_RTO_LOOK);
-    uint64_t patience = flow_patience(usual);
+    uint64_t patience = flow_patience(now - waited <= lost_at ? usual / FLOW_RTO_TIMES : usual);
     int over = usual > 0 ? patience <= waited : waited == o->rto;
 
     o->path.asks = over && (may || usual > 0);
@@ -17002,7 +17005,7 @@ void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uin
     phx__post_flow_wait(o, o->path.asks ? 0 : PHX__MIN(waited, o->rto - FLOW_RTO_MIN), now);
 }
 
-struct phx__block *phx__post_flow_question(struct phx__flow_out *o)
+PHX__COLD struct phx__block *phx__post_flow_question(struct phx__flow_out *o)
 {
     const struct phx__data d = { .target = o->target, .source = o->source, .number = o->sent,
                                  .epoch = o->epoch };
@@ -18167,7 +18170,10 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
 void phx__post_sched_route(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
+    uint32_t generation;
 
+    if (p->ops.next(p->ops.ctx, node, &generation) == PHX__NONE)
+        p->lost_at = *p->ops.now;
     if (peer == NULL)
         return;
     sched_ask_route(p, peer);
@@ -18186,7 +18192,7 @@ void phx__post_sched_window(struct phx__post *p, uint32_t node)
     }
 }
 
-void phx__post_sched_retry(struct phx__post *p)
+PHX__COLD void phx__post_sched_retry(struct phx__post *p)
 {
     if (!p->list_again)
         return;
@@ -18337,7 +18343,7 @@ static void sched_silent(struct phx__post *p, struct phx__post_peer *peer)
     uint64_t now = *p->ops.now, crowd = p->pending.count * SCHED_RTT_EACH;
     uint64_t rtt = now - u->at < SCHED_RTT_FRESH ? u->rtt : PHX__MIN(u->rtt, crowd);
 
-    phx__post_flow_silent(&peer->out, rtt, now >= u->asked + SCHED_ASK_EVERY, now);
+    phx__post_flow_silent(&peer->out, rtt, now >= u->asked + SCHED_ASK_EVERY, p->lost_at, now);
     u->asked = peer->out.path.asks ? now : u->asked;
 }
 
@@ -25429,17 +25435,15 @@ PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint3
 }
 
 /* Address i of this hub. */
-PHX__COLD static struct phx_hub explain_hub(const phx *p, const struct phx__dial_target *t, uint32_t i,
-                                            const struct phx_address *address)
+PHX__COLD static void explain_hub(struct phx_hub *out, const phx *p, const struct phx__dial_target *t,
+                                  uint32_t i, const struct phx_address *address)
 {
-    struct phx_hub hub = { .address = *address, .tried_us = phx__dial_addr_tried(&t->at[i], p->now),
-                           .error = t->at[i].dialled ? PHX_EAGAIN : t->at[i].error };
-
+    *out = (struct phx_hub){ .address = *address, .tried_us = phx__dial_addr_tried(&t->at[i], p->now),
+                             .error = t->at[i].dialled ? PHX_EAGAIN : t->at[i].error };
     if (t->node < p->ids.size) {
-        hub.peer = p->ids.at[t->node];
-        hub.linked = phx__node_link(p, t->node) != NULL;
+        out->peer = p->ids.at[t->node];
+        out->linked = phx__node_link(p, t->node) != NULL;
     }
-    return hub;
 }
 
 PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
@@ -25455,7 +25459,7 @@ PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
         phx__dial_target_addresses(&p->dial.targets, t, a);
         for (uint32_t i = 0; i < t->count; i++, n++)
             if (n < capacity)
-                out[n] = explain_hub(p, t, i, &a[i]);
+                explain_hub(&out[n], p, t, i, &a[i]);
     }
     return n;
 }

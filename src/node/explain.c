@@ -98,17 +98,15 @@ PHX__COLD static void explain_witnesses(struct phx__text *t, const phx *p, uint3
 }
 
 /* Address i of this hub. */
-PHX__COLD static struct phx_hub explain_hub(const phx *p, const struct phx__dial_target *t, uint32_t i,
-                                            const struct phx_address *address)
+PHX__COLD static void explain_hub(struct phx_hub *out, const phx *p, const struct phx__dial_target *t,
+                                  uint32_t i, const struct phx_address *address)
 {
-    struct phx_hub hub = { .address = *address, .tried_us = phx__dial_addr_tried(&t->at[i], p->now),
-                           .error = t->at[i].dialled ? PHX_EAGAIN : t->at[i].error };
-
+    *out = (struct phx_hub){ .address = *address, .tried_us = phx__dial_addr_tried(&t->at[i], p->now),
+                             .error = t->at[i].dialled ? PHX_EAGAIN : t->at[i].error };
     if (t->node < p->ids.size) {
-        hub.peer = p->ids.at[t->node];
-        hub.linked = phx__node_link(p, t->node) != NULL;
+        out->peer = p->ids.at[t->node];
+        out->linked = phx__node_link(p, t->node) != NULL;
     }
-    return hub;
 }
 
 PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
@@ -124,7 +122,7 @@ PHX__COLD size_t phx_hubs(const phx *p, struct phx_hub *out, size_t capacity)
         phx__dial_target_addresses(&p->dial.targets, t, a);
         for (uint32_t i = 0; i < t->count; i++, n++)
             if (n < capacity)
-                out[n] = explain_hub(p, t, i, &a[i]);
+                explain_hub(&out[n], p, t, i, &a[i]);
     }
     return n;
 }

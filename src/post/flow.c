@@ -463,7 +463,7 @@ PHX__APART void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, ui
     o->rto_at = now + PHX__MIN(o->rto - waited, FLOW_RTO_LOOK);
     if (o->path.asks && !o->rtt.timing) /* all was emitted twice: then the question itself is timed */
         o->rtt = (struct phx__flow_rtt){ 2, o->sent - 1, now, o->rtt.smoothed };
-    o->rtt.timing = o->path.asks ? 2 : o->rtt.timing;
+    o->rtt.timing = o->path.asks ? 2 : o->rtt.timing != 0;
 }
 
 void phx__post_flow_pop(struct phx__flow_out *o)
@@ -491,10 +491,10 @@ static uint64_t flow_patience(uint64_t rtt)
     return most < FLOW_RTO_MIN ? FLOW_RTO_MIN : PHX__MIN(most, FLOW_RTO_MAX);
 }
 
-/* A question was asked so long ago, and 1 us, and nothing has come since; 0: none was. */
+/* The target was asked so long ago, and 1 us, and nothing has happened since; 0: it was not. */
 static uint64_t flow_asked(const struct phx__flow_out *o, uint64_t now)
 {
-    int asked = o->rtt.timing == 2 && o->path.waited == 0 && o->rto_at != PHX__NEVER;
+    int asked = o->rtt.timing == 2 && o->rto_at != PHX__NEVER;
 
     return asked ? now + 1 - (o->rto_at - PHX__MIN(o->rto, FLOW_RTO_LOOK)) : 0;
 }
@@ -533,7 +533,7 @@ PHX__APART void phx__post_flow_rewind(struct phx__flow_out *o)
     o->rto_at = PHX__NEVER;
 }
 
-uint64_t phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
+PHX__COLD uint64_t phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 {
     uint64_t asked = flow_asked(o, now);
 
@@ -544,10 +544,10 @@ uint64_t phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
     return asked;
 }
 
-void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now)
+void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t lost_at, uint64_t now)
 {
     uint64_t waited = o->path.waited + PHX__MIN(o->rto - o->path.waited, FLOW_RTO_LOOK);
-    uint64_t patience = flow_patience(usual);
+    uint64_t patience = flow_patience(now - waited <= lost_at ? usual / FLOW_RTO_TIMES : usual);
     int over = usual > 0 ? patience <= waited : waited == o->rto;
 
     o->path.asks = over && (may || usual > 0);
@@ -555,7 +555,7 @@ void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uin
     phx__post_flow_wait(o, o->path.asks ? 0 : PHX__MIN(waited, o->rto - FLOW_RTO_MIN), now);
 }
 
-struct phx__block *phx__post_flow_question(struct phx__flow_out *o)
+PHX__COLD struct phx__block *phx__post_flow_question(struct phx__flow_out *o)
 {
     const struct phx__data d = { .target = o->target, .source = o->source, .number = o->sent,
                                  .epoch = o->epoch };

@@ -65,7 +65,7 @@ struct phx__flow_open {
 };
 
 struct phx__flow_rtt {
-    int timing; /* the frame `number` was emitted once, at `at`; 2: the target was asked since */
+    int timing; /* the frame `number` was emitted once, at `at`; 2: the target has just been asked */
     uint64_t number, at, smoothed;
 };
 
@@ -139,9 +139,11 @@ PHX_PRIVATE void phx__post_flow_rewind(struct phx__flow_out *o);
 PHX_PRIVATE uint64_t phx__post_flow_lost(struct phx__flow_out *o, uint64_t now);
 /* An ack must come within o->rto, of which so much is over. */
 PHX_PRIVATE void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now);
-/* No ack came until o->rto_at: the target is asked, unless the round trips of others that
- * go such a way take `usual` now, or if that is 0, another one has just asked (!may). */
-PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t now);
+/* No ack came until o->rto_at: the target is asked, unless the round trips of others that go such a way take
+ * `usual` now, or if that is 0, another one has just asked (!may). lost_at: when a node was last lost. What a
+ * relay had for it, or it for others, is gone, and one round trip is enough. */
+PHX_PRIVATE void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t lost_at,
+                                       uint64_t now);
 /* A block with the question; NULL: no memory. */
 PHX_PRIVATE struct phx__block *phx__post_flow_question(struct phx__flow_out *o);
 

@@ -582,7 +582,10 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
 void phx__post_sched_route(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
+    uint32_t generation;
 
+    if (p->ops.next(p->ops.ctx, node, &generation) == PHX__NONE)
+        p->lost_at = *p->ops.now;
     if (peer == NULL)
         return;
     sched_ask_route(p, peer);
@@ -601,7 +604,7 @@ void phx__post_sched_window(struct phx__post *p, uint32_t node)
     }
 }
 
-void phx__post_sched_retry(struct phx__post *p)
+PHX__COLD void phx__post_sched_retry(struct phx__post *p)
 {
     if (!p->list_again)
         return;
@@ -752,7 +755,7 @@ static void sched_silent(struct phx__post *p, struct phx__post_peer *peer)
     uint64_t now = *p->ops.now, crowd = p->pending.count * SCHED_RTT_EACH;
     uint64_t rtt = now - u->at < SCHED_RTT_FRESH ? u->rtt : PHX__MIN(u->rtt, crowd);
 
-    phx__post_flow_silent(&peer->out, rtt, now >= u->asked + SCHED_ASK_EVERY, now);
+    phx__post_flow_silent(&peer->out, rtt, now >= u->asked + SCHED_ASK_EVERY, p->lost_at, now);
     u->asked = peer->out.path.asks ? now : u->asked;
 }
 
