@@ -3260,7 +3260,7 @@ struct phx__post {
     struct phx__post_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
     uint64_t lives; /* of peers, given out since the start */
-    uint64_t lost_at; /* when a node was last found without a way to it */
+    uint64_t lost_at; /* when a node was last lost: its owner sets that */
     struct phx__post_usual usual[2]; /* through relays; with neighbours */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */
@@ -18170,10 +18170,7 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
 void phx__post_sched_route(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
-    uint32_t generation;
 
-    if (p->ops.next(p->ops.ctx, node, &generation) == PHX__NONE)
-        p->lost_at = *p->ops.now;
     if (peer == NULL)
         return;
     sched_ask_route(p, peer);
@@ -24986,6 +24983,8 @@ static int step_changed(phx *p, uint32_t node)
     if (d->reborn)
         phx__post_sched_reborn(&p->post, node);
     p->route.table.at[node].reborn = 0;
+    if (d->hops == PHX__UNREACHABLE)
+        p->post.lost_at = p->now; /* and with it what it had as a relay */
     phx__post_sched_route(&p->post, node);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);
     d = phx__route_dest(&p->route, node); /* the host may have named a node that was not known */

@@ -582,10 +582,7 @@ size_t phx__post_sched_pull(struct phx__post *p, uint32_t nbr, struct phx__slice
 void phx__post_sched_route(struct phx__post *p, uint32_t node)
 {
     struct phx__post_peer *peer = phx__post_sched_find(p, node);
-    uint32_t generation;
 
-    if (p->ops.next(p->ops.ctx, node, &generation) == PHX__NONE)
-        p->lost_at = *p->ops.now;
     if (peer == NULL)
         return;
     sched_ask_route(p, peer);

@@ -206,7 +206,7 @@ struct phx__post {
     struct phx__post_node *nodes; /* both directions; what costs memory is made on first use */
     uint32_t node_capacity;
     uint64_t lives; /* of peers, given out since the start */
-    uint64_t lost_at; /* when a node was last found without a way to it */
+    uint64_t lost_at; /* when a node was last lost: its owner sets that */
     struct phx__post_usual usual[2]; /* through relays; with neighbours */
     uint32_t again_timer;
     uint32_t calls; /* of the application that are left until ops.calls is asked */

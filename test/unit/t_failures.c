@@ -264,6 +264,7 @@ static void test_waits(void)
 {
     struct phx_detector d;
     struct node n[3];
+    uint64_t before;
 
     begin_mesh(n, 2);
     phx_get_detector(n[0].p, &d);
@@ -273,8 +274,10 @@ static void test_waits(void)
     (void)phx_assume(n[1].p, 3, 3);
     (void)phx_assume(n[1].p, 5, 5);
     eventually(owns(&n[0], 5, &n[1]), "a name is known");
+    before = n[0].p->now;
     kill_node(&n[1]);
     eventually(told(&n[0], &n[1], PHX_NODE_UNREACHABLE) == 1, "its process is killed");
+    ok(n[0].p->post.lost_at >= before && before > 0, "what it had is asked for soon");
     begin_fast(&n[2], &n[0]);
     ok(phx_assume(n[2].p, 5, 5) == 0, "and started again");
     eventually(explains(&n[0], &n[2], "names:", "5-5"), "its name is known");
