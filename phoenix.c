@@ -2779,6 +2779,7 @@ struct phx__flow_path {
     uint8_t drains; /* nothing is emitted until all that is under way is acknowledged; 2: that was asked */
     uint64_t rewind_from; /* a reported gap is not answered before */
     uint64_t waited;      /* of rto, when rto_at was set */
+    uint64_t since;       /* when this wait began */
 };
 
 /* The sending end. Numbers: base <= sent <= left <= base + count. */
@@ -16910,6 +16911,7 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
 PHX__APART void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
 {
     o->path.waited = waited;
+    o->path.since = waited == 0 ? now : o->path.since;
     o->rto_at = now + PHX__MIN(o->rto - waited, FLOW_RTO_LOOK);
     if (o->path.asks && !o->rtt.timing) /* all was emitted twice: then the question itself is timed */
         o->rtt = (struct phx__flow_rtt){ 2, o->sent - 1, now, o->rtt.smoothed };
@@ -16967,10 +16969,9 @@ uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->path.asks = 0;
     o->path.drains = o->path.drains != 0; /* the way is alive: asked anew before it is left */
-    o->rtt.timing = o->rtt.timing != 0; /* the next wait is not for an answer */
     o->rto = flow_patience(o->rtt.smoothed);
-    o->path.waited = 0;
-    o->rto_at = o->flying > 0 ? now + PHX__MIN(o->rto, FLOW_RTO_LOOK) : PHX__NEVER;
+    phx__post_flow_wait(o, 0, now); /* not for an answer */
+    o->rto_at = o->flying > 0 ? o->rto_at : PHX__NEVER;
     return rtt;
 }
 
@@ -16997,7 +16998,8 @@ PHX__COLD uint64_t phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t lost_at, uint64_t now)
 {
     uint64_t waited = o->path.waited + PHX__MIN(o->rto - o->path.waited, FLOW_RTO_LOOK);
-    uint64_t patience = flow_patience(now - waited <= lost_at ? usual / FLOW_RTO_TIMES : usual);
+    int soon = o->path.since < lost_at && o->path.drains < 2; /* that leaves the way: not before its time */
+    uint64_t patience = flow_patience(soon ? usual / FLOW_RTO_TIMES : usual);
     int over = usual > 0 ? patience <= waited : waited == o->rto;
 
     o->path.asks = over && (may || usual > 0);
@@ -24983,8 +24985,8 @@ static int step_changed(phx *p, uint32_t node)
     if (d->reborn)
         phx__post_sched_reborn(&p->post, node);
     p->route.table.at[node].reborn = 0;
-    if (d->hops == PHX__UNREACHABLE)
-        p->post.lost_at = p->now; /* and with it what it had as a relay */
+    if (d->hops == PHX__UNREACHABLE && phx__detect_state(&p->detect, node, NULL) - 1u < PHX_NODE_SUSPECT)
+        p->post.lost_at = p->now; /* a way was there, and with it what it had as a relay is gone */
     phx__post_sched_route(&p->post, node);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);
     d = phx__route_dest(&p->route, node); /* the host may have named a node that was not known */

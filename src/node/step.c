@@ -335,8 +335,8 @@ static int step_changed(phx *p, uint32_t node)
     if (d->reborn)
         phx__post_sched_reborn(&p->post, node);
     p->route.table.at[node].reborn = 0;
-    if (d->hops == PHX__UNREACHABLE)
-        p->post.lost_at = p->now; /* and with it what it had as a relay */
+    if (d->hops == PHX__UNREACHABLE && phx__detect_state(&p->detect, node, NULL) - 1u < PHX_NODE_SUSPECT)
+        p->post.lost_at = p->now; /* a way was there, and with it what it had as a relay is gone */
     phx__post_sched_route(&p->post, node);
     err = phx__detect_reachable(&p->detect, node, d->hops != PHX__UNREACHABLE, left, p->now);
     d = phx__route_dest(&p->route, node); /* the host may have named a node that was not known */

@@ -460,6 +460,7 @@ int phx__post_flow_mark(struct phx__flow_out *o, uint64_t now)
 PHX__APART void phx__post_flow_wait(struct phx__flow_out *o, uint64_t waited, uint64_t now)
 {
     o->path.waited = waited;
+    o->path.since = waited == 0 ? now : o->path.since;
     o->rto_at = now + PHX__MIN(o->rto - waited, FLOW_RTO_LOOK);
     if (o->path.asks && !o->rtt.timing) /* all was emitted twice: then the question itself is timed */
         o->rtt = (struct phx__flow_rtt){ 2, o->sent - 1, now, o->rtt.smoothed };
@@ -517,10 +518,9 @@ uint64_t phx__post_flow_progress(struct phx__flow_out *o, size_t bytes, uint64_t
     o->allowed = bytes < o->own - o->allowed ? o->allowed + bytes : o->own;
     o->path.asks = 0;
     o->path.drains = o->path.drains != 0; /* the way is alive: asked anew before it is left */
-    o->rtt.timing = o->rtt.timing != 0; /* the next wait is not for an answer */
     o->rto = flow_patience(o->rtt.smoothed);
-    o->path.waited = 0;
-    o->rto_at = o->flying > 0 ? now + PHX__MIN(o->rto, FLOW_RTO_LOOK) : PHX__NEVER;
+    phx__post_flow_wait(o, 0, now); /* not for an answer */
+    o->rto_at = o->flying > 0 ? o->rto_at : PHX__NEVER;
     return rtt;
 }
 
@@ -547,7 +547,8 @@ PHX__COLD uint64_t phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t lost_at, uint64_t now)
 {
     uint64_t waited = o->path.waited + PHX__MIN(o->rto - o->path.waited, FLOW_RTO_LOOK);
-    uint64_t patience = flow_patience(now - waited <= lost_at ? usual / FLOW_RTO_TIMES : usual);
+    int soon = o->path.since < lost_at && o->path.drains < 2; /* that leaves the way: not before its time */
+    uint64_t patience = flow_patience(soon ? usual / FLOW_RTO_TIMES : usual);
     int over = usual > 0 ? patience <= waited : waited == o->rto;
 
     o->path.asks = over && (may || usual > 0);

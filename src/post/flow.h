@@ -74,6 +74,7 @@ struct phx__flow_path {
     uint8_t drains; /* nothing is emitted until all that is under way is acknowledged; 2: that was asked */
     uint64_t rewind_from; /* a reported gap is not answered before */
     uint64_t waited;      /* of rto, when rto_at was set */
+    uint64_t since;       /* when this wait began */
 };
 
 /* The sending end. Numbers: base <= sent <= left <= base + count. */

@@ -160,33 +160,45 @@ static void test_gap_unasked(void)
     ok(world_free(w), "no byte leaked");
 }
 
-static void test_node_lost(void)
+/* Round trips of `rtt` us through a relay that stands still, and another node is lost after half a second: a
+ * lone message is asked for so often in 14 s, and first at this tenth of a second. */
+static int asked_for(uint64_t rtt, int lost, int *first)
 {
-    /* Goal: what a node had that is lost is asked for after one round trip, not four, and once. Method: round
-     * trips of 3 s through a relay that stands still, and another node is lost. */
     struct world *w = world_new(1, NULL);
     struct node *n = &w->node[0];
-    int tenth, asked = 0;
+    int tenth, times;
 
     all_see(w, 3, 2);
     route(w, 0, 2, 1);
     w->frozen = 1;
+    n->post.lost_at = w->now; /* before it is sent */
     check(send_size(n, 3, 10, 0, 0, 0) == 0, "sent");
-    for (tenth = 0; tenth < 140; tenth++) {
-        if (tenth == 5)
-            n->post.lost_at = w->now;
-        n->post.usual[0].rtt = 3 * PHX__SECOND;
+    for (tenth = *first = 0; tenth < 140; tenth++) {
+        n->post.lost_at = lost && tenth == 5 ? w->now : n->post.lost_at;
+        n->post.usual[0].rtt = rtt;
         n->post.usual[0].at = w->now;
         turns(w, 1, 100000);
-        if (asked == 0 && w->emitted == 2)
-            asked = tenth;
+        *first = *first == 0 && w->emitted == 2 ? tenth : *first;
     }
-    ok(asked >= 30 && asked <= 32, "asked after %d tenths", asked);
-    ok(w->emitted == 2, "once");
+    times = (int)w->emitted - 1;
     n->post.usual[0].rtt = 0;
     w->frozen = 0;
     ok(settle(w) && all_arrived(w), "it comes");
     ok(world_free(w), "no byte leaked");
+    return times;
+}
+
+static void test_node_lost(void)
+{
+    /* Goal: what a node had that is lost is asked for after one round trip, and two seconds at most, not
+     * after four; then as ever. */
+    int first, times = asked_for(3 * PHX__SECOND, 0, &first);
+
+    ok(times == 1 && first >= 120 && first <= 130, "no node is lost: %d tenths", first);
+    times = asked_for(3 * PHX__SECOND, 1, &first);
+    ok(times == 1 && first >= 30 && first <= 32, "one is: %d tenths", first);
+    times = asked_for(1500 * PHX__MS, 1, &first);
+    ok(times >= 1 && times <= 2 && first >= 15 && first <= 36, "of shorter round trips: %d tenths", first);
 }
 
 int main(void)
