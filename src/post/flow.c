@@ -59,7 +59,7 @@
 #define FLOW_PLACE (PHX__DATA_FIRST | PHX__DATA_LAST | PHX__DATA_SEEN)
 /* The time-out. A lost frame is nearly always noticed sooner, by a changed route or a gap; not the last
  * frames, at a relay. 1 s is far above any delay of a scheduler; 30 s is near TCP's. It is at least so many
- * times the round trip of this flow, and of others of this node, to neighbours or on, at present. */
+ * times the round trip of this flow, and of others that go such a way; once if a node was lost since. */
 #define FLOW_RTO_MIN PHX__SECOND
 #define FLOW_RTO_MAX (30 * PHX__SECOND)
 #define FLOW_RTO_TIMES 4u
@@ -547,7 +547,7 @@ PHX__COLD uint64_t phx__post_flow_lost(struct phx__flow_out *o, uint64_t now)
 void phx__post_flow_silent(struct phx__flow_out *o, uint64_t usual, int may, uint64_t lost_at, uint64_t now)
 {
     uint64_t waited = o->path.waited + PHX__MIN(o->rto - o->path.waited, FLOW_RTO_LOOK);
-    int soon = o->path.since < lost_at && o->path.drains < 2; /* that leaves the way: not before its time */
+    int soon = o->path.since < lost_at && o->path.drains < 2; /* a way that is only slow is not left */
     uint64_t patience = flow_patience(soon ? usual / FLOW_RTO_TIMES : usual);
     int over = usual > 0 ? patience <= waited : waited == o->rto;
 

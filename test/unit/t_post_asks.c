@@ -53,6 +53,32 @@ static void test_knows(void)
     ok(world_free(w), "no byte leaked");
 }
 
+/* Names first to last are those of as many nodes, behind this relay. */
+static void behind(struct world *w, int first, int last, int relay)
+{
+    for (int k = first; k <= last; k++) {
+        all_see(w, (uint64_t)k, k);
+        route(w, 0, k, relay);
+    }
+}
+
+static void say(struct world *w, int first, int last)
+{
+    for (int k = first; k <= last; k++)
+        check(send_size(&w->node[0], (uint64_t)k, 10, 0, 0, 0) == 0, "sent");
+}
+
+/* To how many of these nodes all has come that was said, after so many tenths of a second. */
+static int come_within(struct world *w, int first, int last, unsigned tenths)
+{
+    int come = 0;
+
+    turns(w, tenths, 100000);
+    for (int k = first; k <= last; k++)
+        come += peer_of(w, 0, k)->out.base == peer_of(w, 0, k)->out.left;
+    return come;
+}
+
 static void test_neighbours(void)
 {
     /* Goal: neighbours say nothing of those behind a relay, by answering or by being asked. Method: one
@@ -60,48 +86,31 @@ static void test_neighbours(void)
      * relay is lost. */
     struct world *w = world_new(1, NULL);
     struct node *n = &w->node[0];
-    int k, come = 0;
+    int k;
 
-    for (k = 1; k < 9; k++)
+    for (k = 1; k < 5; k++)
         all_see(w, (uint64_t)k, k);
-    for (k = 5; k < 9; k++)
-        route(w, 0, k, 4);
-    for (k = 1; k < 4; k++)
-        check(send_size(n, (uint64_t)k, 10, 0, 0, 0) == 0, "sent");
+    behind(w, 5, 8, 4);
+    say(w, 1, 3);
     turns(w, 20, 1000);
     ok(n->post.usual[1].rtt > 0 && n->post.usual[0].rtt == 0, "neighbours have answered");
     for (k = 1; k < 3; k++) {
         route(w, k, 0, -1);
-        check(send_size(n, (uint64_t)k, 10, 0, 0, 0) == 0, "sent");
+        say(w, k, k);
         turns(w, 10, 100000);
     }
     w->loss = 1000;
-    for (k = 5; k < 9; k++)
-        check(send_size(n, (uint64_t)k, 10, 0, 0, 0) == 0, "sent");
+    say(w, 5, 8);
     turns(w, 1, 1000);
     w->loss = 0;
     w->emitted = 0;
     turns(w, 11, 100000);
     ok(w->emitted <= 2 + 2, "after a second one asks for all behind the relay");
-    turns(w, 15, 100000);
-    for (k = 5; k < 9; k++)
-        come += peer_of(w, 0, k)->out.base > 0;
-    ok(come == 4, "when it is answered the others ask, too: all have come");
+    ok(come_within(w, 5, 8, 15) == 4, "when it is answered the others ask, too: all have come");
     for (k = 1; k < 3; k++)
         route(w, k, 0, 0);
     ok(settle(w) && no_errors(w), "settles");
     ok(world_free(w), "no byte leaked");
-}
-
-/* To how many of nodes 3 to 6 all has come that was said, after so many tenths of a second. */
-static int come_within(struct world *w, unsigned tenths)
-{
-    int k, come = 0;
-
-    turns(w, tenths, 100000);
-    for (k = 3; k < 7; k++)
-        come += peer_of(w, 0, k)->out.base == peer_of(w, 0, k)->out.left;
-    return come;
 }
 
 static void test_lost_twice(void)
@@ -111,23 +120,18 @@ static void test_lost_twice(void)
     struct world *w = world_new(1, NULL);
     int k;
 
-    for (k = 3; k < 7; k++) {
-        all_see(w, (uint64_t)k, k);
-        route(w, 0, k, 1);
-    }
+    behind(w, 3, 6, 1);
     w->loss = 1000;
-    for (k = 3; k < 7; k++)
-        check(send_size(&w->node[0], (uint64_t)k, 10, 0, 0, 0) == 0, "sent");
+    say(w, 3, 6);
     turns(w, 2, 1000);
-    for (k = 3; k < 7; k++)
-        route(w, 0, k, 2);
     wire_cut(w, 0, 1);
     for (k = 3; k < 7; k++)
         route(w, 0, k, 2);
     turns(w, 2, 1000);
     w->loss = 0;
-    ok(come_within(w, 9) == 0, "patience");
-    ok(come_within(w, 18) == 4, "one asks after a second, then the others: all have come");
+    ok(w->emitted == 8, "all is emitted twice");
+    ok(come_within(w, 3, 6, 9) == 0, "patience");
+    ok(come_within(w, 3, 6, 18) == 4, "one asks after a second, then the others: all have come");
     ok(settle(w) && all_arrived(w), "settles");
     ok(world_free(w), "no byte leaked");
 }
@@ -138,24 +142,19 @@ static void test_gap_unasked(void)
      * later, tells of it; words to three others are lost, too. */
     struct world *w = world_new(1, NULL);
     struct node *n = &w->node[0];
-    int k;
 
-    for (k = 3; k < 7; k++) {
-        all_see(w, (uint64_t)k, k);
-        route(w, 0, k, 1);
-    }
-    check(send_size(n, 3, 10, 0, 0, 0) == 0, "sent");
+    behind(w, 3, 6, 1);
+    say(w, 3, 3);
     turns(w, 40, 1000);
     w->loss = 1000;
-    for (k = 3; k < 7; k++)
-        check(send_size(n, (uint64_t)k, 10, 0, 0, 0) == 0, "sent");
+    say(w, 3, 6);
     turns(w, 2, 1000);
     w->loss = 0;
     turns(w, 9, 100000);
-    check(send_size(n, 3, 10, 0, 0, 0) == 0, "sent");
+    say(w, 3, 3);
     turns(w, 10, 1000);
     ok(n->post.usual[0].rtt < 100 * PHX__MS, "it is not measured: %u us", (unsigned)n->post.usual[0].rtt);
-    ok(come_within(w, 5) == 4, "the others are asked a second after they were sent");
+    ok(come_within(w, 3, 6, 5) == 4, "the others are asked a second after they were sent");
     ok(settle(w) && all_arrived(w), "settles");
     ok(world_free(w), "no byte leaked");
 }
@@ -201,6 +200,33 @@ static void test_node_lost(void)
     ok(times >= 1 && times <= 2 && first >= 15 && first <= 36, "of shorter round trips: %d tenths", first);
 }
 
+static void test_slow_way(void)
+{
+    /* Goal: nodes that are lost are no reason to leave a way that is only slow sooner than else. Method:
+     * round trips of 3 s, a better way after half a second, and each second a node is lost. */
+    struct world *w = world_new(1, NULL);
+    struct node *n = &w->node[0];
+    int tenth;
+
+    behind(w, 3, 3, 1);
+    w->frozen = 1;
+    say(w, 3, 3);
+    for (tenth = 0; tenth < 120; tenth++) {
+        if (tenth == 5)
+            route(w, 0, 3, 2);
+        n->post.lost_at = tenth % 10 == 7 ? w->now : n->post.lost_at;
+        n->post.usual[0].rtt = 3 * PHX__SECOND;
+        n->post.usual[0].at = w->now;
+        turns(w, 1, 100000);
+    }
+    ok(peer_of(w, 0, 3)->out.path.drains == 2 && n->post.counters.retransmitted == 0,
+       "asked, and not left after 12 s");
+    n->post.usual[0].rtt = 0;
+    w->frozen = 0;
+    ok(settle(w) && all_arrived(w) && n->post.counters.retransmitted == 0, "all comes, nothing twice");
+    ok(world_free(w), "no byte leaked");
+}
+
 int main(void)
 {
     test_one_asks();
@@ -209,5 +235,6 @@ int main(void)
     test_lost_twice();
     test_gap_unasked();
     test_node_lost();
+    test_slow_way();
     return test_end();
 }
