@@ -69,7 +69,7 @@ static void say(struct world *w, int first, int last)
 }
 
 /* To how many of these nodes all has come that was said, after so many tenths of a second. */
-static int come_within(struct world *w, int first, int last, unsigned tenths)
+static int come_within(struct world *w, int first, int last, int tenths)
 {
     int come = 0;
 
